@@ -1,0 +1,35 @@
+# Two commands: `make gate` measures with the embedded profile, `make test` runs the project's own tests.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.installed
+
+.PHONY: gate test lint types layers check clean
+
+gate: $(READY)
+	$(BIN)/pytest suites --mtp --mtp-json mtp-report.json $(ARGS)
+
+test: $(READY)
+	$(BIN)/pytest tests $(ARGS)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+layers: $(READY)
+	$(BIN)/lint-imports
+
+check: lint types layers
+
+# Installed again only when pyproject.toml changes.
+$(READY): pyproject.toml
+	@$(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,83 @@
+"""From pytest's configuration to the run: what is measured at all, and by which tests.
+
+What is only needed to measure is imported when something will be measured.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_mtp import options
+from pytest_mtp.core.settings import Mode
+from pytest_mtp.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pytest_mtp.session import Case, Run
+
+RUN: "pytest.StashKey[Run]" = pytest.StashKey()
+UNDECIDED = 17
+"""Exit status of a run in which a test got no answer; pytest's own end at 6."""
+
+
+def prepare(config: pytest.Config) -> None:
+    """Resolve the options and, where the suites shall measure, stash the run; MtpError for bad wishes."""
+    settings = options.read_settings(config)
+    if settings.mode is Mode.OFF:
+        return
+    _refuse_workers(config)
+    if settings.mode is Mode.GPU:
+        from pytest_mtp.runtime.machine import gpu_facts
+
+        gpu_facts()  # on a machine without a card this ends the run at once, in one sentence
+    from pytest_mtp.session import Run, effective_profile
+
+    config.stash[RUN] = Run(settings=settings, profile=effective_profile(settings))
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args[:] = [str(_suites(config))]
+    _trim_benchmark_table(config)
+
+
+def case_parameters(config: pytest.Config) -> "list[Any]":
+    """The cases as parameters; one skipped parameter where the suites do not measure."""
+    run = config.stash.get(RUN, None)
+    if run is None:
+        skip = pytest.mark.skip(reason="measures a llama-server: give --mtp (CPU) or --mtp-gpu")
+        return [pytest.param(None, id="off", marks=skip)]
+    from pytest_mtp.session import cases
+
+    return [pytest.param(case, id=str(case)) for case in cases(run.profile, run.settings)]
+
+
+def select_cases(session: pytest.Session) -> None:
+    """Tell the run which cases the collected tests are about."""
+    run = session.config.stash.get(RUN, None)
+    if run is not None:
+        found = (_case_of(item) for item in session.items)
+        run.selected = tuple(dict.fromkeys(case for case in found if case is not None))
+
+
+def _case_of(item: pytest.Item) -> "Case | None":
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get("mtp_case") if callspec else None
+
+
+def _refuse_workers(config: pytest.Config) -> None:
+    if getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
+        raise SettingsError("Measurements share one machine, so they cannot run in parallel: give -n0 with --mtp*.")
+
+
+def _suites(config: pytest.Config) -> Path:
+    """The suites of the checkout one stands in, else those that came with the package."""
+    package = Path(__file__).parent
+    # The wheel carries them inside the package, a checkout beside it.
+    places = (config.rootpath / "suites", package / "suites", package.parent / "suites")
+    return next((place for place in places if place.is_dir()), config.rootpath)
+
+
+def _trim_benchmark_table(config: pytest.Config) -> None:
+    """Leave pytest-benchmark the columns that mean something for blocks, unless the user chose others."""
+    chosen = any(str(word).startswith("--benchmark-columns") for word in config.invocation_params.args)
+    if hasattr(config.option, "benchmark_columns") and not chosen:
+        config.option.benchmark_columns = ["median", "iqr", "ops", "rounds"]
+        config.option.benchmark_sort = "name"

@@ -1,0 +1,1 @@
+"""Values and decisions: no file, process, socket, clock or pytest in here."""

@@ -1,0 +1,63 @@
+"""The sequential test: evidence below the limit, above it, or neither yet.
+
+Published as statistics.md 2.5(a): one-sided t tests on log ratios over blocks, at looks that
+were fixed before, alpha shared equally among them; Holm over the classes for a regression (any
+one turns the run red), none for a pass (all of them must pass: an intersection-union test).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from pytest_mtp.core.profile import Gate
+from pytest_mtp.core.speedup import Estimate
+
+
+class Finding(Enum):
+    """What the evidence of one class says about its limit."""
+
+    ABOVE = "above"
+    BELOW = "below"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The finding of one class, with the two-sided level of the interval that decided it."""
+
+    finding: Finding
+    level: float
+    low: float
+    high: float
+
+
+def holm(p_values: Mapping[str, float], alpha: float) -> dict[str, float]:
+    """Holm's step-down: each rejected name with the alpha it was tested at (Holm 1979)."""
+    rejected: dict[str, float] = {}
+    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
+        tested_at = alpha / (len(p_values) - rank)
+        if p > tested_at:
+            break
+        rejected[name] = tested_at
+    return rejected
+
+
+def weigh(estimates: Mapping[str, Estimate], limits: Mapping[str, float], gate: Gate) -> dict[str, Evidence]:
+    """Hold every class that has a limit against it, at one look."""
+    below = holm({name: estimates[name].p_below(limit) for name, limit in limits.items()}, gate.alpha_look)
+    return {name: _evidence(estimates[name], limit, below.get(name), gate) for name, limit in limits.items()}
+
+
+def _evidence(estimate: Estimate, limit: float, rejected_at: float | None, gate: Gate) -> Evidence:
+    level = 1 - 2 * (gate.alpha_look if rejected_at is None else rejected_at)
+    low, high = estimate.interval(level)
+    if rejected_at is not None:
+        return Evidence(finding=Finding.BELOW, level=level, low=low, high=high)
+    above = estimate.p_above(limit) < gate.alpha_look
+    return Evidence(finding=Finding.ABOVE if above else Finding.OPEN, level=level, low=low, high=high)
+
+
+def settled(evidence: Mapping[str, Evidence]) -> bool:
+    """Whether measuring may end at this look: a class is below its limit, or every class is above."""
+    findings = [one.finding for one in evidence.values()]
+    return Finding.BELOW in findings or all(finding is Finding.ABOVE for finding in findings)

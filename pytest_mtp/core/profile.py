@@ -1,0 +1,215 @@
+"""What is measured, with what, and what is demanded of it: a profile file as values."""
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from pytest_mtp.core.build_spec import Backend
+from pytest_mtp.core.server_spec import ServerSpec, Speculation
+from pytest_mtp.errors import SettingsError
+
+
+class Isolation(Enum):
+    """Whether the two servers of a block are up together."""
+
+    AUTO = "auto"
+    SIDE_BY_SIDE = "side-by-side"
+    ALTERNATE = "alternate"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """Which llama.cpp; ``spec`` is what ``--mtp-source`` takes."""
+
+    spec: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuildTable:
+    """How it is compiled; ``options`` are CMake cache entries that win over ours."""
+
+    backend: Backend = Backend.CPU
+    options: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhantomTable:
+    """The size of an embedded model, and the share of wrong guesses for each of its classes."""
+
+    seed: int
+    layers: int
+    n_embd: int
+    n_ff: int
+    chain_length: int
+    weights: str
+    wrong: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTable:
+    """Which model; ``spec`` is what ``--mtp-model`` takes."""
+
+    spec: str
+    phantom: PhantomTable | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerTable:
+    """Server flags that both arms share; ``None`` leaves the build's default."""
+
+    ctx: int
+    gpu_layers: int
+    threads: int | None = None
+    batch: int | None = None
+    ubatch: int | None = None
+    flash_attn: str = "on"
+    cache_type_k: str | None = None
+    cache_type_v: str | None = None
+    parallel: int = 1
+    temp: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    repeat_penalty: float | None = None
+    extra: tuple[str, ...] = ()
+
+    serve_host: str = "127.0.0.1"
+    """Where a person's own server would listen; measured servers stay on loopback."""
+    serve_port: int | None = None
+    """The port of a person's own server; measured servers take a free one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagSet:
+    """One named variation of the speculative flags; ``server`` overrides single server flags."""
+
+    n_max: int
+    p_min: float
+    server: dict[str, int | float | str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestTable:
+    """One measured request; ``template`` wraps a prompt, so that thinking is on or off by our word."""
+
+    tokens: int
+    seed: int = 42
+    timeout_s: float = 300.0
+    template: str = "{prompt}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureTable:
+    """The shape of a block."""
+
+    isolation: Isolation = Isolation.AUTO
+    pairs: int = 3
+    """Requests per class, arm and block; their median stands for the block."""
+    warmup: int = 2
+    """Requests before the first measured one of each server, thrown away."""
+    start_timeout_s: float = 300.0
+    order_seed: int = 0x4D5450
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What is demanded, and how sure we want to be."""
+
+    tolerance: float = 0.05
+    """Loss of speedup against the baseline that is not yet a regression, as a share."""
+    tau_tolerance: float = 0.03
+    """Loss of tokens per step that may turn red (only together with a loss of speed), as a share."""
+    alpha: float = 0.05
+    """Chance of a false red over all looks, and of a false green per class."""
+    looks: tuple[int, ...] = (4, 8, 12)
+    """Valid blocks after which the campaign is judged."""
+    replacements: int = 3
+    """INVALID blocks that are measured again before the campaign gives up."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tolerance < 1 or not 0 <= self.tau_tolerance < 1:
+            raise SettingsError("gates.tolerance and gates.tau_tolerance are shares: 0 or more and below 1.")
+        if not 0 < self.alpha < 0.5:  # noqa: PLR2004 - above one half a test would prefer the wrong answer
+            raise SettingsError(f"gates.alpha is a chance between 0 and 0.5, not {self.alpha}.")
+        if not self.looks or list(self.looks) != sorted(set(self.looks)) or self.looks[0] < 2:  # noqa: PLR2004 - t
+            raise SettingsError("gates.looks are growing numbers of blocks, the first at least 2, such as [4, 8, 12].")
+
+    @property
+    def alpha_look(self) -> float:
+        """The chance of error spent at one look (Bonferroni over the looks)."""
+        return self.alpha / len(self.looks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A published figure, shown beside ours and never judging: a speedup, or a range of it."""
+
+    low: float
+    high: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptClass:
+    """One kind of prompt, its floor on any machine, and what others have published for it."""
+
+    name: str
+    prompt: str
+    floor: float | None = None
+    reference: Reference | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """A profile file, checked; ``name`` is also the name of its baselines."""
+
+    name: str
+    description: str
+    source: SourceTable
+    model: ModelTable
+    server: ServerTable
+    request: RequestTable
+    flag_sets: dict[str, FlagSet]
+    classes: tuple[PromptClass, ...]
+    build: BuildTable = field(default_factory=BuildTable)
+    measure: MeasureTable = field(default_factory=MeasureTable)
+    gates: Gate = field(default_factory=Gate)
+
+    def __post_init__(self) -> None:
+        names = [one.name for one in self.classes]
+        if len(set(names)) != len(names):
+            raise SettingsError(f"Profile {self.name} names a prompt class twice: {', '.join(names)}.")
+
+    def prompt_class(self, name: str) -> PromptClass:
+        """The class of that name."""
+        return next(one for one in self.classes if one.name == name)
+
+    def server_spec(self, flag_set: str, *, model: str, speculative: bool) -> ServerSpec:
+        """The server of one arm: the profile's flags, the flag set's overrides, and drafts or none."""
+        chosen = self.flag_sets[flag_set]
+        table = _overridden(self.server, chosen.server, flag_set)
+        return ServerSpec(
+            model=model,
+            alias=f"{self.name}-{flag_set}-{'mtp' if speculative else 'plain'}",
+            ctx=table.ctx,
+            gpu_layers=table.gpu_layers,
+            threads=table.threads,
+            batch=table.batch,
+            ubatch=table.ubatch,
+            flash_attn=table.flash_attn,
+            cache_type_k=table.cache_type_k,
+            cache_type_v=table.cache_type_v,
+            parallel=table.parallel,
+            temp=table.temp,
+            top_k=table.top_k,
+            top_p=table.top_p,
+            repeat_penalty=table.repeat_penalty,
+            extra=table.extra,
+            speculation=Speculation(n_max=chosen.n_max, p_min=chosen.p_min) if speculative else None,
+        )
+
+
+def _overridden(server: ServerTable, changes: dict[str, int | float | str | None], flag_set: str) -> ServerTable:
+    unknown = sorted(set(changes) - set(ServerTable.__slots__))
+    if unknown:
+        offers = ", ".join(ServerTable.__slots__)
+        raise SettingsError(f"Flag set {flag_set} sets server.{unknown[0]}, which is none of: {offers}.")
+    return replace(server, **changes)  # type: ignore[arg-type]  # names are checked above, values by ServerSpec

@@ -1,0 +1,84 @@
+"""What a server is asked to be, before it is known how its build spells that."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from pytest_mtp.errors import SettingsError
+
+_FLASH_ATTENTION = ("on", "off", "auto")
+
+
+class Arm(Enum):
+    """What differs between the two servers that are compared."""
+
+    PLAIN = "plain"
+    MTP = "mtp"
+
+
+@dataclass(frozen=True, slots=True)
+class Speculation:
+    """How the mtp arm drafts; both numbers are spelled out, since builds changed their defaults."""
+
+    n_max: int
+    """Most tokens drafted in one step."""
+    p_min: float = 0.0
+    """A draft ends before a token that its head gives less than this probability."""
+    extra: tuple[str, ...] = ()
+    """Further flags of the mtp arm alone, verbatim."""
+
+    def __post_init__(self) -> None:
+        if self.n_max < 1:
+            # llama-server starts with 0, reports health, and aborts at the first request.
+            raise SettingsError(f"speculation.n_max is {self.n_max}; it must be at least 1.")
+        if not 0 <= self.p_min <= 1:
+            raise SettingsError(f"speculation.p_min is {self.p_min}; it is a probability between 0 and 1.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSpec:
+    """One server; ``None`` leaves a build's default, and ``speculation=None`` makes it the plain arm."""
+
+    model: str
+    ctx: int
+    gpu_layers: int
+    alias: str | None = None
+    threads: int | None = None
+    batch: int | None = None
+    ubatch: int | None = None
+    flash_attn: str | None = "on"
+    cache_type_k: str | None = None
+    cache_type_v: str | None = None
+    parallel: int = 1
+    """Slots. The builds' default is several, which share the context and slow a single request."""
+    temp: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    repeat_penalty: float | None = None
+    host: str = "127.0.0.1"
+    extra: tuple[str, ...] = ()
+    """Further flags of both arms, verbatim."""
+    speculation: Speculation | None = None
+
+    def __post_init__(self) -> None:
+        for field, least in (
+            ("ctx", 1),
+            ("gpu_layers", 0),
+            ("threads", 1),
+            ("batch", 1),
+            ("ubatch", 1),
+            ("parallel", 1),
+        ):
+            value = getattr(self, field)
+            if value is not None and value < least:
+                raise SettingsError(f"server.{field} is {value}; it must be at least {least}.")
+        if self.flash_attn not in (None, *_FLASH_ATTENTION):
+            raise SettingsError(
+                f"server.flash_attn is {self.flash_attn!r}; it is one of {', '.join(_FLASH_ATTENTION)}."
+            )
+        if not self.model:
+            raise SettingsError("server.model is empty; it is the path of a GGUF file.")
+
+    @property
+    def arm(self) -> Arm:
+        """Which of the two servers this is."""
+        return Arm.PLAIN if self.speculation is None else Arm.MTP

@@ -1,0 +1,56 @@
+"""What the user asked of this run, resolved once; and how such wishes are spelled."""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from pytest_mtp.core.profile import Isolation
+from pytest_mtp.errors import SettingsError
+
+_UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+class Mode(Enum):
+    """Whether the suites measure, and on what."""
+
+    OFF = "off"
+    CPU = "cpu"
+    GPU = "gpu"
+
+
+class Update(Enum):
+    """Which baselines a run may write."""
+
+    NEW = "new"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The resolved options of one run; ``None`` leaves the profile's value."""
+
+    mode: Mode
+    profile: str
+    source: str | None
+    model: str | None
+    flag_sets: tuple[str, ...]
+    """Names to measure; empty means all of the profile."""
+    assignments: tuple[str, ...]
+    """``KEY=VALUE`` overrides of single profile values."""
+    isolation: Isolation | None
+    max_time_s: float | None
+    update: Update | None
+    baselines: Path
+    cache_dir: Path
+    json: Path | None
+    strict: bool
+    """Whether an answer that is none fails its test."""
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of ``90``, ``90s``, ``20m`` or ``1.5h``."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|)", text.strip())
+    if match is None or float(match[1]) == 0:
+        raise SettingsError(f"{text!r} is no duration; write 90s, 20m or 1.5h.")
+    return float(match[1]) * _UNITS_S[match[2]]

@@ -1,0 +1,91 @@
+"""Estimate the speedup, and each arm's speed, from blocks.
+
+Inside a block the n-th request of one arm ran next to the n-th of the other, so the machine's
+drift divides out of each pair's ratio; the median over the pairs forgets a pair that a
+neighbour disturbed. Over blocks the logs of these ratios are averaged, with Student's t.
+"""
+
+import math
+from dataclasses import dataclass
+from statistics import fmean, median, stdev
+
+from pytest_mtp.core.sample import Block, Campaign
+from pytest_mtp.core.server_spec import Arm
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Logs of a positive quantity, one per block; ``ratio`` is their geometric mean."""
+
+    logs: tuple[float, ...]
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks stand behind it."""
+        return len(self.logs)
+
+    @property
+    def log_mean(self) -> float:
+        """Mean of the logs; nan without blocks."""
+        return fmean(self.logs) if self.logs else math.nan
+
+    @property
+    def ratio(self) -> float:
+        """The quantity itself: exp of the mean log; nan without blocks."""
+        return math.exp(self.log_mean)
+
+    @property
+    def log_sd(self) -> float:
+        """Sample standard deviation of the logs, about the relative spread of a block; nan below two."""
+        return stdev(self.logs) if len(self.logs) > 1 else math.nan
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Two-sided t interval of the ratio at ``level`` (a share such as 0.95); unbounded below two blocks."""
+        if len(self.logs) < 2:  # noqa: PLR2004 - no spread, no interval
+            return 0.0, math.inf
+        from scipy.stats import t
+
+        half = float(t.ppf((1 + level) / 2, len(self.logs) - 1)) * self.log_sd / math.sqrt(len(self.logs))
+        return math.exp(self.log_mean - half), math.exp(self.log_mean + half)
+
+    def p_below(self, limit: float) -> float:
+        """One-sided p: how surprising these blocks are if the truth were at or above ``limit``."""
+        return self._p(limit, "less")
+
+    def p_above(self, limit: float) -> float:
+        """One-sided p: how surprising these blocks are if the truth were at or below ``limit``."""
+        return self._p(limit, "greater")
+
+    def _p(self, limit: float, alternative: str) -> float:
+        if len(self.logs) < 2:  # noqa: PLR2004 - nothing can be rejected
+            return 1.0
+        if self.log_sd == 0.0:
+            # Identical blocks: scipy would divide by zero and warn.
+            beyond = self.log_mean < math.log(limit) if alternative == "less" else self.log_mean > math.log(limit)
+            return 0.0 if beyond else 1.0
+        from scipy.stats import ttest_1samp
+
+        return float(ttest_1samp(self.logs, math.log(limit), alternative=alternative).pvalue)
+
+
+def block_log_ratio(block: Block, prompt_class: str) -> float:
+    """ln(plain ms / mtp ms) of one block: the median over its pairs."""
+    plain = block.start(Arm.PLAIN).of(prompt_class)
+    mtp = block.start(Arm.MTP).of(prompt_class)
+    pairs = zip(plain, mtp, strict=True)
+    return median(math.log(p.timings.ms_per_token / m.timings.ms_per_token) for p, m in pairs)
+
+
+def speedup(campaign: Campaign, prompt_class: str) -> Estimate:
+    """The speedup S of one class: time per token plain over mtp."""
+    return Estimate(tuple(block_log_ratio(block, prompt_class) for block in campaign.valid))
+
+
+def throughput(campaign: Campaign, arm: Arm, prompt_class: str) -> Estimate:
+    """Tokens per second of one arm, (n-1) / T: the median over the requests of each block."""
+    return Estimate(
+        tuple(
+            median(math.log(sample.timings.tps) for sample in block.start(arm).of(prompt_class))
+            for block in campaign.valid
+        )
+    )

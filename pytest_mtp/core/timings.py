@@ -1,0 +1,121 @@
+"""What one answer cost, from the server's own clock, and the rates that follow from it.
+
+Rates are computed here with one formula: the first token is free (it is
+sampled from the prompt), so ``n`` tokens are ``n - 1`` generated ones.
+The server's ``predicted_per_second`` is never read: between builds it
+changed from ``n`` to ``n - 1`` tokens.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from pytest_mtp.errors import MeasureError
+
+_FEWEST_FOR_A_RATE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timings:
+    """The raw counts and times of one answer; a rate without a meaning raises ``MeasureError``."""
+
+    prompt_n: int
+    """Prompt tokens that were computed; cached ones are in ``cache_n``."""
+    prompt_ms: float
+    predicted_n: int
+    predicted_ms: float
+    cache_n: int = 0
+    draft_n: int = 0
+    """Drafted tokens; a server that drafted nothing leaves the field out, so absent is 0."""
+    draft_n_accepted: int = 0
+
+    def __post_init__(self) -> None:
+        if self.draft_n_accepted > self.draft_n:
+            raise MeasureError(f"timings.draft_n_accepted is {self.draft_n_accepted}, above draft_n {self.draft_n}.")
+
+    @property
+    def drafted(self) -> bool:
+        """Whether anything was drafted at all."""
+        return self.draft_n > 0
+
+    @property
+    def steps(self) -> int:
+        """Decoding steps after the free first token: every token that was not an accepted draft took one."""
+        steps = self._generated - self.draft_n_accepted
+        if steps < 1:
+            raise MeasureError(
+                f"{self.predicted_n} tokens with {self.draft_n_accepted} accepted drafts leave no step of decoding."
+            )
+        return steps
+
+    @property
+    def tau(self) -> float:
+        """Tokens per step; 1 without accepted drafts."""
+        return self._generated / self.steps
+
+    @property
+    def tps(self) -> float:
+        """Tokens per second, the free first token left out."""
+        return 1000 * self._generated / self._positive("predicted_ms")
+
+    @property
+    def ms_per_token(self) -> float:
+        """Milliseconds per token, the free first token left out."""
+        return self._positive("predicted_ms") / self._generated
+
+    @property
+    def prompt_tps(self) -> float:
+        """Prompt tokens per second, over those that were computed."""
+        return 1000 * self.prompt_n / self._positive("prompt_ms")
+
+    def as_json(self) -> dict[str, int | float]:
+        """Return the raw values by the server's names; rates are never stored."""
+        return asdict(self)
+
+    @property
+    def _generated(self) -> int:
+        if self.predicted_n < _FEWEST_FOR_A_RATE:
+            raise MeasureError(
+                f"The answer has {self.predicted_n} tokens; the first is free, so a rate needs at least "
+                f"{_FEWEST_FOR_A_RATE}. Ask for more tokens."
+            )
+        return self.predicted_n - 1
+
+    def _positive(self, field: str) -> float:
+        value: float = getattr(self, field)
+        if value <= 0:
+            raise MeasureError(f"timings.{field} is {value}; no rate can be computed from it.")
+        return value
+
+
+def parse_timings(doc: Mapping[str, object]) -> Timings:
+    """Read the ``timings`` object of an answer; ``MeasureError`` names the field that is wrong."""
+    return Timings(
+        prompt_n=_count(doc, "prompt_n"),
+        prompt_ms=_milliseconds(doc, "prompt_ms"),
+        predicted_n=_count(doc, "predicted_n"),
+        predicted_ms=_milliseconds(doc, "predicted_ms"),
+        cache_n=_count(doc, "cache_n", absent=0),
+        draft_n=_count(doc, "draft_n", absent=0),
+        draft_n_accepted=_count(doc, "draft_n_accepted", absent=0),
+    )
+
+
+def _count(doc: Mapping[str, object], field: str, absent: int | None = None) -> int:
+    value = doc.get(field, absent)
+    # bool is an int to isinstance, and no count.
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise MeasureError(_complaint(field, "a whole number of 0 or more", field in doc, value))
+    return value
+
+
+def _milliseconds(doc: Mapping[str, object], field: str) -> float:
+    value = doc.get(field)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or value < 0:
+        raise MeasureError(_complaint(field, "a finite number of 0 or more", field in doc, value))
+    return float(value)
+
+
+def _complaint(field: str, wanted: str, present: bool, value: object) -> str:  # noqa: FBT001 - private
+    said = f"is {value!r}" if present else "is missing"
+    return f"timings.{field} of the answer {said}; it must be {wanted}."

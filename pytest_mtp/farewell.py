@@ -1,0 +1,34 @@
+"""Print a run's summary through pytest's terminal."""
+
+from typing import TYPE_CHECKING
+
+from pytest_mtp.reports.terminal import Tone, lines
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
+    from pytest_mtp.session import Run
+
+_MARKUP: dict[Tone, dict[str, bool]] = {
+    Tone.PLAIN: {},
+    Tone.HEAD: {"bold": True},
+    Tone.GOOD: {"green": True},
+    Tone.BAD: {"red": True, "bold": True},
+    Tone.OPEN: {"yellow": True},
+}
+
+
+def write(run: "Run", reporter: "TerminalReporter") -> None:
+    """The table of verdicts with what to do next, or what became of an unfinished campaign."""
+    report = run.report()
+    if report is None and run.unfinished is None:
+        return
+    reporter.section("multi-token prediction", sep="=")
+    if report is not None:
+        for line in lines(report, reporter._tw.fullwidth):
+            reporter.write_line(line.text, **_MARKUP[line.tone])
+    if run.unfinished is not None:
+        blocks = len(run.unfinished.valid)
+        reporter.write_line(f"{run.unfinished.flag_set}: interrupted after {blocks} valid blocks; nothing was judged.")
+    if run.settings.json is not None and report is not None:
+        reporter.write_line(f"Report: {run.settings.json} (judge it again with: pytest-mtp report {run.settings.json})")

@@ -1,0 +1,248 @@
+"""The public fixtures: what a suite of one's own may use or override."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_mtp import collection
+from pytest_mtp.errors import MtpError
+
+if TYPE_CHECKING:
+    from pytest_mtp.core.build_spec import Build, BuildSpec
+    from pytest_mtp.core.capabilities import Capabilities
+    from pytest_mtp.core.model import Model
+    from pytest_mtp.core.profile import Profile
+    from pytest_mtp.core.server_spec import Arm
+    from pytest_mtp.core.source import Source
+    from pytest_mtp.core.verdict import ClassResult, Verdict
+    from pytest_mtp.runtime.cache import Cache
+    from pytest_mtp.runtime.progress import Progress
+    from pytest_mtp.session import Case, Equipment, Run
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Show what went wrong as its sentences, without a traceback through this package."""
+    try:
+        yield
+    except MtpError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def mtp_run(pytestconfig: pytest.Config) -> "Run":
+    """The state of this run: settings, profile, and what was measured so far.
+
+    Scope: session, free. Skips unless --mtp or --mtp-gpu is given.
+    """
+    run = pytestconfig.stash.get(collection.RUN, None)
+    if run is None:
+        pytest.skip("measures a llama-server: give --mtp (CPU) or --mtp-gpu")
+    return run
+
+
+@pytest.fixture(scope="session")
+def mtp_profile(mtp_run: "Run") -> "Profile":
+    """The profile in force, with every override of the command line.
+
+    Scope: session, free. Changed by --mtp-profile and --mtp-set.
+    """
+    return mtp_run.profile
+
+
+@pytest.fixture(scope="session")
+def mtp_progress(pytestconfig: pytest.Config) -> "Progress":
+    """A function that shows one line of progress although pytest captures output.
+
+    Scope: session, free. Off a terminal it prints a line at most every ten seconds.
+    """
+    from pytest_mtp.runtime.progress import ProgressLine
+
+    reporter = pytestconfig.pluginmanager.get_plugin("terminalreporter")
+    capture = pytestconfig.pluginmanager.get_plugin("capturemanager")
+    if reporter is None:
+        return lambda _: None
+    line = ProgressLine(reporter._tw._file)
+
+    def show(text: str) -> None:
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            line.show(text)
+
+    pytestconfig.add_cleanup(line.clear)
+    return show
+
+
+@pytest.fixture(scope="session")
+def mtp_cache(mtp_run: "Run") -> "Cache":
+    """The cache of sources, builds and phantoms.
+
+    Scope: session, free. Changed by --mtp-cache-dir.
+    """
+    from pytest_mtp.runtime.cache import Cache
+
+    return Cache(mtp_run.settings.cache_dir)
+
+
+@pytest.fixture(scope="session")
+def mtp_source(mtp_run: "Run", mtp_cache: "Cache", mtp_progress: "Progress") -> "Source":
+    """The llama.cpp under test: a tree, or a binary that exists.
+
+    Scope: session. Seconds to a minute the first time, then a cache hit.
+    Changed by --mtp-source. Errors with the reason when it cannot be had.
+    """
+    from pytest_mtp.core.source import parse_source
+    from pytest_mtp.runtime.sources import fetch_source
+
+    with _plainly():
+        spec = parse_source(mtp_run.settings.source or mtp_run.profile.source.spec)
+        return fetch_source(spec, mtp_cache, mtp_progress)
+
+
+@pytest.fixture(scope="session")
+def mtp_build_spec(mtp_profile: "Profile") -> "BuildSpec":
+    """How llama.cpp is compiled: backend, CMake options, targets.
+
+    Scope: session, free. Override it, or the profile's [build] table, to change CMake options.
+    """
+    from pytest_mtp.core.build_spec import BuildSpec
+
+    build = mtp_profile.build
+    return BuildSpec(backend=build.backend, options=tuple(build.options.items()))
+
+
+@pytest.fixture(scope="session")
+def mtp_build(
+    mtp_build_spec: "BuildSpec", mtp_source: "Source", mtp_cache: "Cache", mtp_progress: "Progress"
+) -> "Build":
+    """The llama-server under test.
+
+    Scope: session. Minutes the first time, then a cache hit in --mtp-cache-dir.
+    Override ``mtp_build_spec`` to change CMake options, ``mtp_source`` to change the code.
+    Errors with the compiler's last lines when it does not compile.
+    """
+    from pytest_mtp.runtime.build import build
+
+    with _plainly():
+        return build(mtp_build_spec, mtp_source, mtp_cache, mtp_progress)
+
+
+@pytest.fixture(scope="session")
+def mtp_capabilities(mtp_build: "Build") -> "Capabilities":
+    """What this build's --help offers.
+
+    Scope: session, one run of the binary. Errors when the binary dies of it.
+    """
+    from pytest_mtp.runtime.probe import probe
+
+    with _plainly():
+        return probe(mtp_build.server)
+
+
+@pytest.fixture(scope="session")
+def mtp_model(mtp_run: "Run", mtp_cache: "Cache", mtp_progress: "Progress") -> "Model":
+    """The model file under test.
+
+    Scope: session. Ten seconds to write a phantom, a download for a model of the hub, then a cache hit.
+    Changed by --mtp-model. Errors with the reason when it cannot be had.
+    """
+    from pytest_mtp.core.model import parse_model
+    from pytest_mtp.runtime.models import fetch_model
+
+    with _plainly():
+        spec = parse_model(mtp_run.settings.model or mtp_run.profile.model.spec)
+        return fetch_model(spec, mtp_run.profile.model.phantom, mtp_cache, mtp_progress)
+
+
+@pytest.fixture(scope="session")
+def mtp_equipment(
+    mtp_build: "Build",
+    mtp_capabilities: "Capabilities",
+    mtp_model: "Model",
+    mtp_profile: "Profile",
+    tmp_path_factory: pytest.TempPathFactory,
+) -> "Equipment":
+    """Build, model and machine, ready to be measured; the servers' logs go to pytest's temporary folder.
+
+    Scope: session; its cost is that of the fixtures it is made of.
+    """
+    from pytest_mtp.runtime.machine import fingerprint
+    from pytest_mtp.session import Equipment
+
+    with _plainly():
+        return Equipment(
+            build=mtp_build,
+            capabilities=mtp_capabilities,
+            model=mtp_model,
+            machine=fingerprint(mtp_profile.build.backend),
+            logs=tmp_path_factory.mktemp("mtp-servers"),
+        )
+
+
+@pytest.fixture
+def mtp_result(
+    mtp_case: "Case",
+    mtp_run: "Run",
+    mtp_equipment: "Equipment",
+    mtp_progress: "Progress",
+    request: pytest.FixtureRequest,
+) -> "ClassResult":
+    """The measured and judged result of one flag set and prompt class.
+
+    Scope: function; the first test of a flag set measures its whole campaign (minutes), the others read it.
+    Its numbers become the test's ``user_properties``; commands and log tails its report sections.
+    Errors when neither arm can be started; an mtp arm that alone does not start is a result.
+    """
+    from pytest_mtp.core.verdict import Outcome
+    from pytest_mtp.reports import properties
+
+    with _plainly():
+        result = mtp_run.result(mtp_case, lambda: mtp_equipment, mtp_progress)
+    request.node.user_properties.extend(properties.of(result))
+    for title, text in properties.sections(mtp_run.judged[mtp_case.flag_set].campaign):
+        request.node.add_report_section("setup", title, text)
+    if result.speed.outcome is Outcome.ERROR:
+        pytest.fail(result.speed.reason, pytrace=False)
+    return result
+
+
+@pytest.fixture
+def mtp_gate(mtp_run: "Run") -> Callable[["Verdict"], None]:
+    """A function that turns a verdict into the fate of the test: green, red, or skipped with the reason.
+
+    Scope: function, free. --mtp-strict makes the skipped ones red; one skipped ends the run with 17.
+    """
+
+    def settle(verdict: "Verdict") -> None:
+        mtp_run.settled.append(verdict)
+        said = f"{verdict.outcome.value}: {verdict.reason}"
+        if verdict.outcome.open and not mtp_run.settings.strict:
+            pytest.skip(said)
+        if not verdict.outcome.passes:
+            pytest.fail(said, pytrace=False)
+
+    return settle
+
+
+@pytest.fixture
+def mtp_replay(
+    mtp_case: "Case", mtp_result: "ClassResult", mtp_run: "Run", request: pytest.FixtureRequest
+) -> Callable[["Arm"], int]:
+    """A function that shows the blocks of one arm to pytest-benchmark and returns how many there were.
+
+    Scope: function, free: the times are the server's, replayed on a virtual clock.
+    The test needs ``@pytest.mark.benchmark(timer=pytest_mtp.replay.CLOCK)``. Without pytest-benchmark it only counts.
+    """
+    from pytest_mtp import replay
+
+    def show(arm: "Arm") -> int:
+        campaign = mtp_run.judged[mtp_case.flag_set].campaign
+        seconds = replay.seconds_per_token(campaign, arm, mtp_case.prompt_class)
+        if seconds and request.config.pluginmanager.hasplugin("benchmark"):
+            benchmark: Any = request.getfixturevalue("benchmark")
+            replay.play(benchmark, seconds, group=f"{mtp_case.flag_set}: time per token")
+            benchmark.extra_info["timings"] = replay.raw(campaign, arm, mtp_case.prompt_class)
+        return len(seconds)
+
+    return show

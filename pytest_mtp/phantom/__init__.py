@@ -1,0 +1,1 @@
+"""The embedded model whose greedy text and acceptance follow from arithmetic."""

@@ -1,0 +1,60 @@
+"""The hooks of the pytest plugin: wiring only; options, fixtures and the run live in their own modules.
+
+This module is loaded by every pytest run on the machine, so what is only needed to measure is imported then.
+"""
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_mtp import collection, options
+from pytest_mtp.errors import MtpError
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
+pytest_plugins = ("pytest_mtp.fixtures",)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options, each with its ini twin."""
+    options.register(parser)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Resolve the options once; what the user typed wrongly is a usage error."""
+    try:
+        collection.prepare(config)
+    except MtpError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test per flag set and prompt class; one skipped test where nothing is measured."""
+    if "mtp_case" in metafunc.fixturenames:
+        metafunc.parametrize("mtp_case", collection.case_parameters(metafunc.config), scope="session")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Measure only what the selected tests ask for."""
+    collection.select_cases(session)
+
+
+def pytest_terminal_summary(terminalreporter: "TerminalReporter", config: pytest.Config) -> None:
+    """Print the table of verdicts and what to do next."""
+    run = config.stash.get(collection.RUN, None)
+    if run is not None and not config.option.collectonly:
+        from pytest_mtp import farewell
+
+        farewell.write(run, terminalreporter)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the report; a run without an answer ends with its own exit status."""
+    run = session.config.stash.get(collection.RUN, None)
+    if run is not None and not session.config.option.collectonly:
+        run.write_report()
+        if session.exitstatus == pytest.ExitCode.OK and run.undecided:
+            session.exitstatus = collection.UNDECIDED

@@ -1,0 +1,1 @@
+"""A RunReport as text for the places where people look; pure."""

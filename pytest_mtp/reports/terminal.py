@@ -1,0 +1,157 @@
+"""The table of verdicts for a terminal: one line a class where it is wide, two where it is 80 columns."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from pytest_mtp.core.profile import Reference
+from pytest_mtp.core.run_report import Judged, RunReport
+from pytest_mtp.core.stability import block_sd, working_share, worst_block_sd
+from pytest_mtp.core.verdict import ClassResult, Limit, Outcome
+
+_WIDE = 128
+_NAME = 18
+
+
+class Tone(Enum):
+    """How a line should look where colours are shown; its words say the same."""
+
+    PLAIN = "plain"
+    HEAD = "head"
+    GOOD = "good"
+    BAD = "bad"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the summary."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+def lines(report: RunReport, width: int) -> Iterator[Line]:
+    """The whole summary of a run, no line longer than ``width`` but for sentences, which wrap."""
+    yield from _provenance(report)
+    for judged in report.judged:
+        yield Line("")
+        yield from _campaign(judged, width)
+    yield Line("")
+    yield from (Line(text) for text in next_steps(report))
+
+
+def _provenance(report: RunReport) -> Iterator[Line]:
+    machine = report.machine
+    card = machine.get("gpu") or f"{machine.get('cpu', 'unknown processor')}, {machine.get('cores', '?')} cores"
+    first = report.judged[0].campaign.circumstances
+    yield Line(f"profile {report.profile}, {first.build_label}, {first.model_label}", Tone.HEAD)
+    yield Line(f"{card}; {first.isolation}")
+
+
+def _campaign(judged: Judged, width: int) -> Iterator[Line]:
+    campaign = judged.campaign
+    yield Line(f"flag set {campaign.flag_set}: {_blocks(judged)}", Tone.HEAD)
+    yield from (Line(f"note: {notice}") for notice in judged.notices)
+    if campaign.stopped:
+        yield Line(f"note: {campaign.stopped}")
+    wide = width >= _WIDE
+    yield from _header(wide=wide)
+    for result in judged.results:
+        yield from _row(result, judged.references.get(result.prompt_class), wide=wide)
+
+
+def _blocks(judged: Judged) -> str:
+    campaign = judged.campaign
+    said = f"{len(campaign.valid)} blocks"
+    if campaign.invalid:
+        said += f", {len(campaign.invalid)} invalid"
+    if len(campaign.valid) > 1:
+        said += f", block sd {block_sd(campaign):.1%} (worst {worst_block_sd(campaign):.1%})"
+    share = working_share(campaign)
+    return said if share is None else f"{said}, servers busy {share:.1%}"
+
+
+def _header(*, wide: bool) -> Iterator[Line]:
+    speed = f"{'class':{_NAME}} {'plain':>7} {'mtp':>7} {'speedup':>8} {'interval':>14}"
+    factors = f"{'accept':>7} {'tau':>5} {'cost':>5}  {'limit':18} {'reference':14}"
+    if wide:
+        yield Line(f"{speed} {factors} verdict")
+        return
+    yield Line(f"{speed}  verdict")
+    yield Line(f"{'':{_NAME}} {factors}".rstrip())
+
+
+def _row(result: ClassResult, reference: Reference | None, *, wide: bool) -> Iterator[Line]:
+    tone = _tone(result.speed.outcome)
+    name = result.prompt_class if len(result.prompt_class) <= _NAME else f"{result.prompt_class[: _NAME - 1]}…"
+    speed = (
+        f"{name:{_NAME}} {_number(result.plain_tps, 7, 1)} {_number(result.mtp_tps, 7, 1)} "
+        f"{_times(result.speedup):>8} {_interval(result):>14}"
+    )
+    share = result.acceptance.share if result.acceptance else None
+    factors = (
+        f"{'-' if share is None else f'{share:.0%}':>7} {_number(_tau(result), 5, 2)} "
+        f"{_number(result.step_cost, 5, 2)}  {_limit(result.limit):18} {_reference(reference):14}"
+    )
+    if wide:
+        yield Line(f"{speed} {factors} {result.speed.outcome.value}", tone)
+        return
+    yield Line(f"{speed}  {result.speed.outcome.value}", tone)
+    yield Line(f"{'':{_NAME}} {factors}".rstrip())
+
+
+def _tone(outcome: Outcome) -> Tone:
+    if outcome.passes:
+        return Tone.GOOD
+    return Tone.OPEN if outcome.open else Tone.BAD
+
+
+def _number(value: float | None, width: int, digits: int) -> str:
+    return f"{'-':>{width}}" if value is None or not math.isfinite(value) else f"{value:{width}.{digits}f}"
+
+
+def _times(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}x"
+
+
+def _interval(result: ClassResult) -> str:
+    if result.low is None or result.high is None:
+        return "-"
+    return f"[{result.low:.2f}, {result.high:.2f}]"
+
+
+def _tau(result: ClassResult) -> float | None:
+    return result.acceptance.tau if result.acceptance else None
+
+
+def _limit(limit: Limit | None) -> str:
+    if limit is None:
+        return "none"
+    return f"{limit.speedup:.2f}x ({limit.yardstick.value})"
+
+
+def _reference(reference: Reference | None) -> str:
+    if reference is None:
+        return "-"
+    if reference.low == reference.high:
+        return f"{reference.low:.2f}x"
+    return f"{reference.low:.2f}x-{reference.high:.2f}x"
+
+
+def next_steps(report: RunReport) -> Iterator[str]:
+    """What a person should do now, one sentence a line."""
+    results = [result for judged in report.judged for result in judged.results]
+    levels = sorted({f"{result.level:.1%}" for result in results if result.level is not None})
+    if levels:
+        yield f"Intervals are two-sided t intervals at {' and '.join(levels)}: the ones that decided."
+    outcomes = {result.speed.outcome for result in results}
+    if Outcome.REGRESSION in outcomes or Outcome.NOT_EXERCISED in outcomes:
+        yield "A class lost: the failing tests above name the factor that moved and the servers' commands."
+    if Outcome.INCONCLUSIVE in outcomes:
+        yield "Undecided classes need a quieter machine or more blocks: --mtp-set 'gates.looks=[8, 16, 24]'."
+    if any(result.limit is None or result.limit.baseline is None for result in results):
+        yield "No baseline for this machine yet: record one with --mtp-update-baselines=new."
+    sources = dict.fromkeys(reference.source for judged in report.judged for reference in judged.references.values())
+    yield from (f"Reference: {source}." for source in sources)

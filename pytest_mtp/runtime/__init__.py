@@ -1,0 +1,1 @@
+"""Everything that touches the machine; it carries out and records, and decides nothing."""

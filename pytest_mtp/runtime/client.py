@@ -1,0 +1,141 @@
+"""How a running server is asked; the only module that speaks HTTP.
+
+Nothing is retried: a measured request that was repeated is another measurement.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from pytest_mtp.core.request import Answer, Request, parse_answer
+from pytest_mtp.errors import MeasureError, ServerLate
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Answer", "Client", "Request"]
+
+Shape = TypeVar("Shape")
+
+_CONNECT_S = 5.0
+_STATUS_S = 10.0
+_HEALTH_S = 2.0
+_OK = 200
+_PER_POSITION = "llamacpp:spec_decode_num_accepted_tokens_per_pos_total"
+
+
+class Client:
+    """A connection to one server, closed with the ``with`` block; errors are MeasureError and ServerLate."""
+
+    def __init__(self, base_url: str, api_key: str | None = None) -> None:
+        import httpx
+
+        headers = {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
+        # A proxy of the environment has no business between two processes of one machine.
+        self._http = httpx.Client(base_url=base_url, headers=headers, trust_env=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Drop the connection; a server with an open one may not end when asked to."""
+        self._http.close()
+
+    def health(self) -> bool:
+        """Whether the server is ready; ``False`` while nothing listens and while the model loads."""
+        import httpx
+
+        try:
+            return self._http.get("/health", timeout=_HEALTH_S).status_code == _OK
+        except httpx.TransportError:
+            return False
+
+    def props(self) -> dict[str, Any]:
+        """``/props``: model path, slots and build, as the server sees them."""
+        return _expect(self._json("GET", "/props"), dict, "/props")
+
+    def slots(self) -> list[dict[str, Any]]:
+        """``/slots``: one entry per slot, each with ``speculative``."""
+        return _expect(self._json("GET", "/slots"), list, "/slots")
+
+    def complete(self, request: Request) -> Answer:
+        """Ask for one completion and wait for all of it."""
+        begin = time.perf_counter()
+        response = self._send("POST", "/completion", request.timeout_s, request.as_json())
+        wall_ms = 1000 * (time.perf_counter() - begin)
+        return parse_answer(_expect(_decode(response, "/completion"), dict, "/completion"), wall_ms)
+
+    def counters(self) -> dict[str, float]:
+        """Read the counters of ``/metrics``, cumulative since the start, labels being part of the name.
+
+        Gauges are left out: several builds never reset them, or leave them at 0.
+        """
+        from prometheus_client.parser import text_string_to_metric_families
+
+        text = self._send("GET", "/metrics", _STATUS_S).text
+        try:
+            families = list(text_string_to_metric_families(text))
+        except ValueError as error:
+            raise MeasureError(f"/metrics is no Prometheus text: {error}.") from error
+        samples = [sample for family in families if family.type == "counter" for sample in family.samples]
+        return {_sample_name(sample.name, sample.labels): float(sample.value) for sample in samples}
+
+    def accepted_per_position(self) -> tuple[int, ...] | None:
+        """Count accepted drafts by place in the draft, since the start; ``None`` before any or if uncounted."""
+        return tuple(_positions(self.counters())) or None
+
+    def _json(self, method: str, path: str) -> object:
+        return _decode(self._send(method, path, _STATUS_S), path)
+
+    def _send(self, method: str, path: str, timeout_s: float, body: object = None) -> "httpx.Response":
+        import httpx
+
+        timeout = httpx.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s))
+        try:
+            response = self._http.request(method, path, json=body, timeout=timeout)
+        except httpx.TimeoutException as error:
+            raise ServerLate(f"No answer to {path} within {timeout_s:g} s; the server hangs or is too slow.") from error
+        except httpx.TransportError as error:
+            raise MeasureError(f"The connection broke before {path} was answered: {error}.") from error
+        if response.status_code != _OK:
+            raise MeasureError(f"{path} answered HTTP {response.status_code}: {_reason(response)}.")
+        return response
+
+
+def _positions(counters: Mapping[str, float]) -> Iterator[int]:
+    position = 0
+    while (count := counters.get(f'{_PER_POSITION}{{position="{position}"}}')) is not None:
+        yield int(count)
+        position += 1
+
+
+def _sample_name(name: str, labels: Mapping[str, str]) -> str:
+    listed = ",".join(f'{key}="{value}"' for key, value in sorted(labels.items()))
+    return f"{name}{{{listed}}}" if listed else name
+
+
+def _decode(response: "httpx.Response", path: str) -> object:
+    try:
+        return response.json()
+    except ValueError as error:
+        raise MeasureError(f"{path} answered no JSON: {response.text[:200]!r}.") from error
+
+
+def _expect(doc: object, shape: type[Shape], path: str) -> Shape:
+    if not isinstance(doc, shape):
+        raise MeasureError(f"{path} answered {type(doc).__name__} where {shape.__name__} belongs.")
+    return doc
+
+
+def _reason(response: "httpx.Response") -> str:
+    """Read llama-server's own words, else the start of the body."""
+    try:
+        return str(response.json()["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return response.text[:200] or "no reason given"

@@ -1,0 +1,31 @@
+"""One measurement at a time per device, also between two pytest runs."""
+
+import getpass
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pytest_mtp.runtime.progress import Progress
+
+
+@contextmanager
+def measuring(device: str, progress: Progress) -> Iterator[None]:
+    """Hold the device's lock; waiting for another run is said.
+
+    The lock lies in the local temporary folder: on network file systems flock succeeds for everyone.
+    """
+    from filelock import FileLock, Timeout
+
+    folder = Path(tempfile.gettempdir()) / f"pytest-mtp-{getpass.getuser()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    lock = FileLock(folder / f"{device}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        progress(f"another run measures on {device}; waiting for it to end")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,28 @@
+"""What a llama-server binary offers, asked of the binary itself."""
+
+import subprocess
+from pathlib import Path
+
+from pytest_mtp.core.capabilities import Capabilities, parse_help
+from pytest_mtp.errors import ServerDied, ServerLate
+from pytest_mtp.runtime.child import run_text
+from pytest_mtp.runtime.process import describe_exit, not_startable, server_environment
+
+_LINES = 20
+
+
+def probe(binary: Path, *, timeout_s: float = 60.0) -> Capabilities:
+    """Run ``--help`` and read it; the first run of a CUDA binary takes seconds, for its libraries."""
+    argv = (str(binary), "--help")
+    try:
+        done = run_text(argv, server_environment(), timeout_s=timeout_s)
+    except OSError as error:
+        raise ServerDied(not_startable(str(binary), error)) from error
+    except subprocess.TimeoutExpired as error:
+        message = f"{binary} --help did not end within {timeout_s:g} s. Check the binary and the GPU driver by hand."
+        raise ServerLate(message) from error
+    if done.returncode != 0:
+        last = "\n".join((done.stderr or done.stdout).splitlines()[-_LINES:])
+        message = f"llama-server {describe_exit(done.returncode)} when it was asked for its --help."
+        raise ServerDied(message, command=" ".join(argv), log_tail=last)
+    return parse_help(done.stdout)

@@ -1,0 +1,229 @@
+"""One llama-server: started, proven to be the arm that was asked for, and ended.
+
+Files in the folder of a server: ``server.log``, its whole output, and
+``api-key`` while it runs.
+"""
+
+import secrets
+import shlex
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from pytest_mtp.core.capabilities import Capabilities
+from pytest_mtp.core.request import Answer, Request
+from pytest_mtp.core.server_log import lost_its_port
+from pytest_mtp.core.server_spec import Arm, ServerSpec
+from pytest_mtp.errors import MeasureError, ServerDied, ServerImposter, ServerLate
+from pytest_mtp.runtime.client import Client
+from pytest_mtp.runtime.process import ACCELERATOR_VARIABLES, describe_exit, server_environment, spawn, stop, tail
+
+_PORT_TRIES = 3
+_POLL_S = 0.05
+# A crash closes the connection a moment before the process can be reaped.
+_LAST_BREATH_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A running server; ``serve`` makes and ends it."""
+
+    client: Client
+    process: subprocess.Popen[bytes]
+    command: tuple[str, ...]
+    log: Path
+    port: int
+    arm: Arm
+    environment: dict[str, str]
+    """The ``GGML_*``, ``CUDA_*`` and like variables that it sees: they can change its speed."""
+    load_s: float = 0.0
+    """From the start of the process until it was ready."""
+
+    @property
+    def pid(self) -> int:
+        """The process id, for telemetry."""
+        return self.process.pid
+
+    @property
+    def command_line(self) -> str:
+        """The exact command, quoted for a shell."""
+        return shlex.join(self.command)
+
+    def tail(self, lines: int = 20) -> str:
+        """Read the last lines of its log."""
+        return tail(self.log, lines)
+
+    def log_text(self) -> str:
+        """Read its whole log."""
+        return self.log.read_text(errors="replace")
+
+    def ask(self, request: Request) -> Answer:
+        """Ask for one completion; a server that died of it is named as such, with the end of its log."""
+        try:
+            return self.client.complete(request)
+        except MeasureError as error:
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(_LAST_BREATH_S)
+            self.check_alive("while it answered a request", error)
+            raise
+        except ServerLate as error:
+            self.check_alive("while it answered a request", error)
+            raise ServerLate(error.message, command=self.command_line, log_tail=self.tail()) from error
+
+    def check_alive(self, when: str, cause: Exception | None = None) -> None:
+        """Raise ``ServerDied`` if the process has ended."""
+        returncode = self.process.poll()
+        if returncode is not None:
+            message = f"The {self.arm.value} server {describe_exit(returncode)} {when}."
+            raise ServerDied(message, command=self.command_line, log_tail=self.tail()) from cause
+
+
+@contextmanager
+def serve(
+    binary: Path,
+    arguments: tuple[str, ...],
+    spec: ServerSpec,
+    folder: Path,
+    *,
+    start_timeout_s: float,
+    capabilities: Capabilities | None = None,
+) -> Iterator[Server]:
+    """Run the server for the ``with`` block: own port, ready, and proven to be the arm of ``spec``.
+
+    ``arguments`` are those of ``negotiate``. Raises ServerDied, ServerLate or ServerImposter, each with the log's end.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        api_key, key_arguments = stack.enter_context(_api_key(folder, capabilities))
+        command = (str(binary), *arguments, *key_arguments)
+        launch = _Launch(command, spec, folder / "server.log", start_timeout_s, api_key)
+        server = launch.ready(stack)
+        _prove(server, spec)
+        yield server
+
+
+@contextmanager
+def _api_key(folder: Path, capabilities: Capabilities | None) -> Iterator[tuple[str | None, tuple[str, ...]]]:
+    """Make a key by file: an argument could be read by every user of the machine."""
+    if capabilities is None or not capabilities.offers("--api-key-file"):
+        yield None, ()
+        return
+    key, path = secrets.token_hex(16), folder / "api-key"
+    path.touch(mode=0o600)
+    path.write_text(f"{key}\n")
+    try:
+        yield key, ("--api-key-file", str(path))
+    finally:
+        path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    """A server that is to be started, on whichever port is free."""
+
+    command: tuple[str, ...]
+    spec: ServerSpec
+    log: Path
+    timeout_s: float
+    api_key: str | None
+
+    def ready(self, stack: ExitStack, tries: int = _PORT_TRIES) -> Server:
+        """Start it and wait until it is ready; once more where another process was faster to take the port."""
+        begin = time.monotonic()
+        server = self._started(stack)
+        try:
+            _await_ready(server, self.timeout_s)
+        except ServerDied as died:
+            if tries <= 1 or not lost_its_port(died.log_tail):
+                raise
+            return self.ready(stack, tries - 1)
+        return replace(server, load_s=time.monotonic() - begin)
+
+    def _started(self, stack: ExitStack) -> Server:
+        port, environment = _free_port(self.spec.host), server_environment()
+        command = (*self.command, "--port", str(port))
+        process = spawn(command, self.log, environment)
+        stack.callback(stop, process)
+        # Closed before the process is stopped: an open connection can keep it from ending.
+        client = stack.enter_context(Client(f"http://{self.spec.host}:{port}", self.api_key))
+        recorded = {name: value for name, value in environment.items() if _is_recorded(name)}
+        return Server(
+            client=client,
+            process=process,
+            command=command,
+            log=self.log,
+            port=port,
+            arm=self.spec.arm,
+            environment=recorded,
+        )
+
+
+def _free_port(host: str) -> int:
+    with socket.create_server((host, 0)) as probe:
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def _is_recorded(name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in ACCELERATOR_VARIABLES)
+
+
+def _await_ready(server: Server, timeout_s: float) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not server.client.health():
+        # Dead and late are checked on every turn, also while /health answers 503.
+        server.check_alive("before it was ready")
+        if time.monotonic() > deadline:
+            message = f"The {server.arm.value} server was not ready within {timeout_s:g} s."
+            raise ServerLate(message, command=server.command_line, log_tail=server.tail())
+        time.sleep(_POLL_S)
+    # What answers may be another process that holds the port.
+    server.check_alive("before it was ready")
+
+
+def _prove(server: Server, spec: ServerSpec) -> None:
+    """Raise ``ServerImposter`` unless what answers is our process, with our model, slots and speculation."""
+    try:
+        complaint = _complaint(server, spec)
+    except MeasureError as error:
+        server.check_alive("right after it was ready", error)
+        complaint = f"it cannot prove what it is: {str(error).rstrip('.')}"
+    except ServerLate as error:
+        server.check_alive("right after it was ready", error)
+        raise ServerLate(error.message, command=server.command_line, log_tail=server.tail()) from error
+    if complaint is not None:
+        message = (
+            f"What answers on port {server.port} is not the {spec.arm.value} server that was started: {complaint}."
+        )
+        raise ServerImposter(message, command=server.command_line, log_tail=server.tail())
+
+
+def _complaint(server: Server, spec: ServerSpec) -> str | None:
+    if not _listens(server.pid, server.port):
+        return "the port belongs to another process (a wrapper script must exec the binary)"
+    props = server.client.props()
+    path, slots = str(props.get("model_path", "")), props.get("total_slots")
+    if Path(path).resolve() != Path(spec.model).resolve():
+        return f"it serves the model {path or 'of no name'}, not {spec.model}"
+    if slots != spec.parallel:
+        return f"it has {slots} slots, not {spec.parallel}"
+    wanted = spec.arm is Arm.MTP
+    found = [slot.get("speculative") for slot in server.client.slots()]
+    if found != [wanted] * spec.parallel:
+        return f"/slots says speculative {found}, and this arm needs {wanted} in each slot"
+    return None
+
+
+def _listens(pid: int, port: int) -> bool:
+    import psutil
+
+    try:
+        connections = psutil.Process(pid).net_connections(kind="tcp")
+    except psutil.NoSuchProcess:
+        return False
+    return any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in connections)

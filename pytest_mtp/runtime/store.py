@@ -1,0 +1,60 @@
+"""Baselines and reports on disk: read whole, written atomically, refused by name when unreadable."""
+
+import os
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pytest_mtp.core.baseline import BASELINE_VERSION, BaselineFile
+from pytest_mtp.core.fingerprint import Fingerprint
+from pytest_mtp.core.run_report import RunReport
+from pytest_mtp.errors import InputError
+
+T = TypeVar("T")
+
+
+class Baselines:
+    """The folder ``baselines/``: ``<fingerprint slug>/<profile>.json``, one file per machine and profile."""
+
+    def __init__(self, folder: Path, machine: Fingerprint, profile: str) -> None:
+        self.path = folder / machine.slug / f"{profile}.json"
+        self._empty = BaselineFile(version=BASELINE_VERSION, profile=profile, fingerprint=machine.facts)
+
+    def load(self) -> BaselineFile:
+        """What is on record; an empty file's worth when nothing is."""
+        return _decode(self.path, BaselineFile) if self.path.exists() else self._empty
+
+    def save(self, file: BaselineFile) -> None:
+        """Put the file in the place of what was there."""
+        write_json(self.path, file)
+
+
+def load_report(path: Path) -> RunReport:
+    """A report written by ``--mtp-json``."""
+    if not path.is_file():
+        raise InputError(f"There is no report {path}; --mtp-json FILE writes one.")
+    return _decode(path, RunReport)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a value as indented JSON: synced under another name first, then renamed into place."""
+    import msgspec
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    waiting = path.with_name(f".{path.name}.{os.getpid()}")
+    text = msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=1)
+    with waiting.open("wb") as file:
+        file.write(text + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    waiting.replace(path)
+
+
+def _decode(path: Path, kind: type[T]) -> T:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a {kind.__name__}: {error}. Restore it or move it away.") from error
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error

@@ -1,0 +1,258 @@
+"""One run from its settings to its report: what is measured, with what, and what came of it."""
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pytest_mtp import __version__
+from pytest_mtp.core.baseline import Recorded, narrowed
+from pytest_mtp.core.build_spec import Backend, Build
+from pytest_mtp.core.capabilities import Capabilities
+from pytest_mtp.core.fingerprint import Fingerprint
+from pytest_mtp.core.flags import negotiate
+from pytest_mtp.core.judge import Yardsticks, enough, judge
+from pytest_mtp.core.model import Model, ModelKind, parse_model
+from pytest_mtp.core.profile import Isolation, Profile
+from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
+from pytest_mtp.core.sample import Campaign, Circumstances
+from pytest_mtp.core.server_spec import Arm, ServerSpec
+from pytest_mtp.core.settings import Mode, Settings, Update
+from pytest_mtp.core.verdict import ClassResult, Verdict
+from pytest_mtp.errors import SettingsError
+from pytest_mtp.runtime.lock import measuring
+from pytest_mtp.runtime.machine import free_memory
+from pytest_mtp.runtime.measure import Plan, run_campaign
+from pytest_mtp.runtime.models import phantom_spec
+from pytest_mtp.runtime.profiles import load_profile
+from pytest_mtp.runtime.progress import Progress
+from pytest_mtp.runtime.store import Baselines, write_json
+
+_ROOM_FOR_TWO = 2.6  # two models, their caches and compute buffers, in units of the model's size
+_NOT_IN_KEY = {"model", "alias", "host", "speculation"}
+TOOL = f"pytest-mtp {__version__}"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One test's subject: a prompt class under a flag set."""
+
+    flag_set: str
+    prompt_class: str
+
+    def __str__(self) -> str:
+        return f"{self.flag_set}-{self.prompt_class}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equipment:
+    """What the fixtures have got ready before the first server starts."""
+
+    build: Build
+    capabilities: Capabilities
+    model: Model
+    machine: Fingerprint
+    logs: Path
+
+
+def effective_profile(settings: Settings) -> Profile:
+    """The profile with its overrides, and the device that was asked for."""
+    profile = load_profile(settings.profile, settings.assignments)
+    if settings.mode is Mode.GPU and profile.build.backend is Backend.CPU:
+        raise SettingsError(
+            f"--mtp-gpu measures on a card, the profile {profile.name} is for the CPU: "
+            "use --mtp, or a profile with a GPU backend."
+        )
+    unknown = [name for name in settings.flag_sets if name not in profile.flag_sets]
+    if unknown:
+        offers = ", ".join(profile.flag_sets)
+        raise SettingsError(f"--mtp-flag-set {unknown[0]}: the profile {profile.name} has {offers}.")
+    return profile
+
+
+def cases(profile: Profile, settings: Settings) -> tuple[Case, ...]:
+    """Every prompt class under every flag set that was asked for."""
+    chosen = settings.flag_sets or tuple(profile.flag_sets)
+    return tuple(Case(flag_set, one.name) for flag_set in chosen for one in profile.classes)
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """The state of one run: campaigns are measured when first asked for, and judged once."""
+
+    settings: Settings
+    profile: Profile
+    selected: tuple[Case, ...] = ()
+    """The cases of the collected tests: only these are measured."""
+    judged: dict[str, Judged] = field(default_factory=dict)
+    unfinished: Campaign | None = None
+    """A campaign that was interrupted, for the farewell."""
+    settled: list[Verdict] = field(default_factory=list)
+    """Verdicts that tests have acted on; they decide the exit status."""
+    machine: Fingerprint | None = None
+    deadline: float | None = None
+
+    def result(self, case: Case, equipment: Callable[[], Equipment], progress: Progress) -> ClassResult:
+        """The result of one case, measuring its campaign the first time."""
+        judged = self.judged.get(case.flag_set) or self._measure(case.flag_set, equipment(), progress)
+        return next(one for one in judged.results if one.prompt_class == case.prompt_class)
+
+    def report(self) -> RunReport | None:
+        """The run so far; ``None`` while nothing was judged."""
+        if not self.judged or self.machine is None:
+            return None
+        return RunReport(
+            version=REPORT_VERSION,
+            created_at=_now(),
+            tool=TOOL,
+            profile=self.profile.name,
+            machine=self.machine.facts,
+            judged=tuple(self.judged.values()),
+        )
+
+    def write_report(self) -> None:
+        """Write the whole report where ``--mtp-json`` says, if it does and there is one."""
+        report = self.report()
+        if report is not None and self.settings.json is not None:
+            write_json(self.settings.json, report)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether a test got no answer; a run that records baselines expects none of what it lacks."""
+        return self.settings.update is None and any(verdict.outcome.open for verdict in self.settled)
+
+    def _measure(self, flag_set: str, equipment: Equipment, progress: Progress) -> Judged:
+        self.machine = equipment.machine
+        if self.deadline is None and self.settings.max_time_s is not None:
+            self.deadline = time.monotonic() + self.settings.max_time_s
+        plan = _plan(self, flag_set, equipment)
+        baselines = Baselines(self.settings.baselines, equipment.machine, self.profile.name)
+        started_at = _now()
+        with measuring(equipment.machine.slug, progress):
+            before = self._unjudged(plan, baselines, started_at)
+            for campaign in run_campaign(plan, started_at, self._enough(before.yardsticks), progress):
+                self.unfinished = campaign
+        assert self.unfinished is not None  # enough() is false before the first block
+        self.judged[flag_set] = judged = _judged(before, self.unfinished)
+        self.unfinished = None
+        self._record(judged, baselines)
+        return judged
+
+    def _unjudged(self, plan: Plan, baselines: Baselines, started_at: str) -> Judged:
+        """What the campaign will be held against, found before it is measured."""
+        empty = Campaign(
+            flag_set=plan.flag_set,
+            classes=tuple(one.name for one in plan.classes),
+            circumstances=plan.circumstances,
+            started_at=started_at,
+        )
+        file = baselines.load()
+        recorded = None if self.settings.update is Update.ALL else file.matching(empty)
+        mismatch = file.mismatch(empty)
+        return Judged(
+            campaign=empty,
+            gate=self.profile.gates,
+            floors={one.name: one.floor for one in plan.classes if one.floor is not None},
+            expected_tau=self._expected_tau(plan),
+            references={one.name: one.reference for one in plan.classes if one.reference is not None},
+            baseline=recorded and replace(recorded, campaign=narrowed(recorded.campaign, empty)),
+            notices=(f"a baseline exists for other circumstances: {mismatch}",) if mismatch else (),
+        )
+
+    def _enough(self, yardsticks: Yardsticks) -> Callable[[Campaign], bool]:
+        """When to stop: as the evidence says; a baseline is recorded from every look's blocks."""
+        if self.settings.update is None:
+            return lambda campaign: enough(campaign, yardsticks)
+        last = self.profile.gates.looks[-1]
+        return lambda campaign: bool(campaign.failures) or len(campaign.valid) >= last
+
+    def _record(self, judged: Judged, baselines: Baselines) -> None:
+        """Put the campaign on record if that was asked for and it measured what it should."""
+        campaign = judged.campaign
+        complete = not campaign.failures and campaign.stopped is None and all(r.acceptance for r in judged.results)
+        if self.settings.update is None or not complete:
+            return
+        file = baselines.load()
+        if self.settings.update is Update.NEW and file.matching(campaign) is not None:
+            return
+        baselines.save(file.with_record(Recorded(_now(), TOOL, campaign)))
+
+    def _expected_tau(self, plan: Plan) -> dict[str, float]:
+        """Tokens per step of a sound phantom, by arithmetic; nothing for other models."""
+        spec = parse_model(self.settings.model or self.profile.model.spec)
+        chosen = self.profile.flag_sets[plan.flag_set]
+        if spec.kind is not ModelKind.PHANTOM or chosen.p_min > 0:
+            return {}
+        phantom = phantom_spec(parse_model("phantom"), self.profile.model.phantom)
+        walks = {one.name: phantom.expected(one.name, plan.request.tokens, chosen.n_max) for one in plan.classes}
+        return {name: walk.tau for name, walk in walks.items()}
+
+
+def _judged(before: Judged, campaign: Campaign) -> Judged:
+    results = judge(campaign, before.yardsticks)
+    return replace(before, campaign=campaign, results=results)
+
+
+def _plan(run: Run, flag_set: str, equipment: Equipment) -> Plan:
+    profile, path = run.profile, str(equipment.model.path)
+    specs = {
+        arm: profile.server_spec(flag_set, model=path, speculative=arm is Arm.MTP)
+        for arm in Arm
+    }  # fmt: skip
+    wanted = {case.prompt_class for case in run.selected if case.flag_set == flag_set}
+    classes = tuple(one for one in profile.classes if one.name in wanted)
+    isolation = _isolation(run, equipment.model)
+    return Plan(
+        flag_set=flag_set,
+        binary=equipment.build.server,
+        capabilities=equipment.capabilities,
+        specs=specs,
+        arguments={arm: negotiate(spec, equipment.capabilities) for arm, spec in specs.items()},
+        classes=classes,
+        request=profile.request,
+        measure=profile.measure,
+        isolation=isolation,
+        circumstances=Circumstances(
+            build=equipment.build.identity,
+            build_label=equipment.build.label,
+            model=equipment.model.identity,
+            model_label=equipment.model.label,
+            fingerprint=equipment.machine.slug,
+            isolation=isolation.value,
+            flags=_flags(specs[Arm.MTP]),
+            request={
+                "tokens": str(profile.request.tokens),
+                "seed": str(profile.request.seed),
+                "template": profile.request.template,
+            },
+            prompts={one.name: hashlib.sha256(one.prompt.encode()).hexdigest()[:16] for one in classes},
+        ),
+        folder=equipment.logs,
+        looks=profile.gates.looks,
+        replacements=profile.gates.replacements,
+        deadline=run.deadline,
+    )
+
+
+def _isolation(run: Run, model: Model) -> Isolation:
+    """As asked; AUTO is side by side where memory holds both servers."""
+    asked = run.settings.isolation or run.profile.measure.isolation
+    if asked is not Isolation.AUTO:
+        return asked
+    fits = model.size * _ROOM_FOR_TWO < free_memory(run.profile.build.backend)
+    return Isolation.SIDE_BY_SIDE if fits else Isolation.ALTERNATE
+
+
+def _flags(spec: ServerSpec) -> dict[str, str]:
+    """The flags as a baseline is keyed by them: canonical names, nothing that only labels."""
+    names = [name for name in ServerSpec.__slots__ if name not in _NOT_IN_KEY]
+    flags = {name: str(getattr(spec, name)) for name in names if getattr(spec, name) not in (None, ())}
+    if spec.speculation is not None:
+        flags |= {"n_max": str(spec.speculation.n_max), "p_min": str(spec.speculation.p_min)}
+    return flags
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

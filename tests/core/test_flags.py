@@ -1,0 +1,177 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_mtp.core.capabilities import Capabilities, parse_help
+from pytest_mtp.core.flags import negotiate
+from pytest_mtp.core.server_spec import Arm, ServerSpec, Speculation
+from pytest_mtp.errors import FlagError, SettingsError
+
+DATA = Path(__file__).parent / "data"
+PLAIN = ServerSpec(model="model.gguf", ctx=4096, gpu_layers=99)
+MTP = replace(PLAIN, speculation=Speculation(n_max=3, p_min=0.0))
+SHARED = "-m model.gguf -c 4096 -ngl 99 -np 1 -fit off -fa on --cache-ram 0 --slots -lv 4 --metrics --host 127.0.0.1"
+
+# The words that the mtp arm adds, for each captured help.
+SPECULATIVE = {
+    "b11434": "--spec-type draft-mtp --spec-draft-n-max 3 --spec-draft-p-min 0",
+    "b10405": "--spec-type draft-mtp --spec-draft-n-max 3 --spec-draft-p-min 0",
+    "b9246": "--spec-type draft-mtp --spec-draft-n-max 3 --spec-draft-p-min 0",
+}
+BUILDS = sorted(path.stem.removeprefix("help-") for path in DATA.glob("help-*.txt"))
+
+REQUIRED = """\
+-m, --model FNAME                       model path
+-c, --ctx-size N                        context
+-ngl, --gpu-layers N                    layers
+-np, --parallel N                       slots
+--metrics                               metrics
+--host HOST                             host
+--port PORT                             port
+"""
+
+
+def captured(build: str) -> Capabilities:
+    return parse_help((DATA / f"help-{build}.txt").read_text())
+
+
+def offering(*rows: str) -> Capabilities:
+    return parse_help(REQUIRED + "\n".join(rows))
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_the_arms_differ_in_nothing_but_the_speculation(build: str) -> None:
+    plain, mtp = negotiate(PLAIN, captured(build)), negotiate(MTP, captured(build))
+    assert " ".join(plain) == SHARED
+    assert " ".join(mtp) == f"{SHARED} {SPECULATIVE[build]}"
+
+
+def test_what_a_spec_sets_is_spelled_out() -> None:
+    spec = replace(
+        PLAIN,
+        alias="a",
+        threads=2,
+        batch=512,
+        ubatch=256,
+        flash_attn="auto",
+        cache_type_k="q8_0",
+        cache_type_v="q4_0",
+        temp=0.8,
+        top_k=20,
+        top_p=0.95,
+        repeat_penalty=1.0,
+    )
+    line = " ".join(negotiate(spec, captured("b11434")))
+    for words in ("-a a", "-t 2", "-b 512", "-ub 256", "-ctk q8_0", "-ctv q4_0", "-fa auto"):
+        assert f" {words} " in line
+    assert "--temp 0.8 --top-k 20 --top-p 0.95 --repeat-penalty 1 " in line
+
+
+NUMBERS = ("--draft-max N                           drafts", "--draft-p-min P                         probability")
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (("--spec-type [none|mtp]                  type", *NUMBERS), "--spec-type mtp --draft-max 3 --draft-p-min 0"),
+        (("--spec-type SPEC[:k=v,...]              --spec-type mtp:n_max=1",), "--spec-type mtp:n_max=3,p_min=0"),
+        (("-mtp, --multi-token-prediction          MTP", *NUMBERS), "-mtp --draft-max 3 --draft-p-min 0"),
+    ],
+)
+def test_each_family_of_builds_gets_its_own_spelling_of_mtp(rows: tuple[str, ...], words: str) -> None:
+    spec = replace(MTP, flash_attn=None)
+    assert " ".join(negotiate(spec, offering(*rows))).endswith(f"--host 127.0.0.1 {words}")
+
+
+@pytest.mark.parametrize("value", ["on", "off"])
+def test_flash_attention_is_a_bare_switch_where_the_build_takes_no_value(value: str) -> None:
+    build = offering("-fa, --flash-attn                       flash attention")
+    words = negotiate(replace(PLAIN, flash_attn=value), build)
+    assert ("-fa" in words) is (value == "on")
+    assert value not in words
+
+
+def test_fit_is_left_alone_where_it_is_a_switch() -> None:
+    words = negotiate(
+        replace(PLAIN, flash_attn=None), offering("--fit                                   fit to memory")
+    )
+    assert "--fit" not in words
+
+
+def test_a_build_without_mtp_says_what_it_offers() -> None:
+    build = offering("--spec-type [none|ngram-mod]            type")
+    with pytest.raises(FlagError, match=r"no MTP: its --spec-type offers none, ngram-mod(?s:.*)--mtp-source"):
+        negotiate(replace(MTP, flash_attn=None), build)
+
+
+def test_a_cache_type_of_a_fork_names_the_types_of_this_build() -> None:
+    with pytest.raises(FlagError, match=r"does not know -ctk turbo3; it offers f32, f16(?s:.*)--mtp-source"):
+        negotiate(replace(PLAIN, cache_type_k="turbo3"), captured("b11434"))
+
+
+def test_a_flag_the_spec_needs_and_the_build_lacks_is_named() -> None:
+    with pytest.raises(FlagError, match=r"no --top-k .*nearest"):
+        negotiate(replace(PLAIN, flash_attn=None, top_k=3), offering())
+
+
+@pytest.mark.parametrize(
+    ("extra", "cause"),
+    [
+        (("--sede", "3"), r"no --sede \(the nearest in its --help: --seed"),
+        (("--draft-max", "3"), r"refuses --draft-max.*use --spec-draft-n-max"),
+        (("--seed=3",), r"no --seed=VALUE in one word"),
+        (("--port", "80"), r"--port is set by pytest-mtp"),
+        (("--parallel", "4"), r"--parallel is set by pytest-mtp"),
+        (("--spec_type", "none"), r"--spec_type is set by pytest-mtp"),
+        (("--draft-p-min", "0.9"), r"--draft-p-min is set by pytest-mtp"),
+    ],
+)
+def test_an_extra_flag_must_be_offered_and_free(extra: tuple[str, ...], cause: str) -> None:
+    with pytest.raises(FlagError, match=cause):
+        negotiate(replace(MTP, extra=extra), captured("b11434"))
+
+
+def test_extra_flags_pass_verbatim_negative_numbers_included() -> None:
+    spec = replace(MTP, extra=("--seed", "-1"), speculation=Speculation(2, 0.75, extra=("--spec-draft-n-min", "1")))
+    assert " ".join(negotiate(spec, captured("b11434"))).endswith(
+        "--spec-draft-n-max 2 --spec-draft-p-min 0.75 --seed -1 --spec-draft-n-min 1"
+    )
+
+
+def test_extra_flags_of_the_speculation_stay_out_of_the_plain_arm() -> None:
+    spec = replace(MTP, speculation=Speculation(2, extra=("--spec-draft-n-min", "1")))
+    assert "--spec-draft-n-min" not in negotiate(replace(spec, speculation=None), captured("b11434"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        ({"ctx": 0}, r"server\.ctx is 0"),
+        ({"gpu_layers": -1}, r"server\.gpu_layers is -1"),
+        ({"parallel": 0}, r"server\.parallel is 0"),
+        ({"threads": 0}, r"server\.threads is 0"),
+        ({"flash_attn": "yes"}, r"server\.flash_attn is 'yes'"),
+        ({"model": ""}, r"server\.model is empty"),
+    ],
+)
+def test_a_server_that_cannot_be_is_refused(changes: dict[str, object], cause: str) -> None:
+    with pytest.raises(SettingsError, match=cause):
+        replace(PLAIN, **changes)  # type: ignore[arg-type]  # one field of any type
+
+
+@pytest.mark.parametrize(
+    ("n_max", "p_min", "cause"), [(0, 0.0, "n_max is 0"), (3, 1.1, "p_min is 1.1"), (3, -0.1, "p_min")]
+)
+def test_a_speculation_that_would_crash_or_mean_nothing_is_refused(n_max: int, p_min: float, cause: str) -> None:
+    with pytest.raises(SettingsError, match=cause):
+        Speculation(n_max, p_min)
+
+
+def test_speculation_makes_the_arm() -> None:
+    assert (PLAIN.arm, MTP.arm) == (Arm.PLAIN, Arm.MTP)
+
+
+def test_verbosity_is_left_alone_where_4_means_debug() -> None:
+    build = offering("-lv, --verbosity N                      Values: - 3: info - 4: debug")
+    assert "-lv" not in negotiate(replace(PLAIN, flash_attn=None), build)
