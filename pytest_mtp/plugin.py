@@ -21,7 +21,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     options.register(parser)
 
 
-@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Resolve the options once; what the user typed wrongly is a usage error."""
     try:
@@ -33,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test per flag set and prompt class; one skipped test where nothing is measured."""
     if "mtp_case" in metafunc.fixturenames:
-        metafunc.parametrize("mtp_case", collection.case_parameters(metafunc.config), scope="session")
+        metafunc.parametrize("mtp_case", collection.case_parameters(metafunc.config))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

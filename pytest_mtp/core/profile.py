@@ -102,7 +102,7 @@ class MeasureTable:
 
     isolation: Isolation = Isolation.AUTO
     pairs: int = 3
-    """Requests per class, arm and block; their median stands for the block."""
+    """Requests per class, arm and block; the middle half of their ratios stands for the block."""
     warmup: int = 2
     """Requests before the first measured one of each server, thrown away."""
     start_timeout_s: float = 300.0

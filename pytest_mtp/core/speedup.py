@@ -1,13 +1,15 @@
 """Estimate the speedup, and each arm's speed, from blocks.
 
 Inside a block the n-th request of one arm ran next to the n-th of the other, so the machine's
-drift divides out of each pair's ratio; the median over the pairs forgets a pair that a
-neighbour disturbed. Over blocks the logs of these ratios are averaged, with Student's t.
+drift divides out of each pair's ratio; the mean of the middle half of the pairs forgets those
+that a neighbour disturbed, and spreads less than their median. Over blocks the logs of these
+ratios are averaged, with Student's t.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, median, stdev
+from statistics import fmean, stdev
 
 from pytest_mtp.core.sample import Block, Campaign
 from pytest_mtp.core.server_spec import Arm
@@ -68,12 +70,21 @@ class Estimate:
         return float(ttest_1samp(self.logs, math.log(limit), alternative=alternative).pvalue)
 
 
+_QUARTERS = 4
+
+
 def block_log_ratio(block: Block, prompt_class: str) -> float:
-    """ln(plain ms / mtp ms) of one block: the median over its pairs."""
+    """ln(plain ms / mtp ms) of one block: the interquartile mean over its pairs."""
     plain = block.start(Arm.PLAIN).of(prompt_class)
     mtp = block.start(Arm.MTP).of(prompt_class)
     pairs = zip(plain, mtp, strict=True)
-    return median(math.log(p.timings.ms_per_token / m.timings.ms_per_token) for p, m in pairs)
+    return middle_mean([math.log(p.timings.ms_per_token / m.timings.ms_per_token) for p, m in pairs])
+
+
+def middle_mean(values: Sequence[float]) -> float:
+    """The mean without the lowest and highest quarter, of three values the middle one, of two both."""
+    cut = max(len(values) // 4, (len(values) - 1) // 2 if len(values) < _QUARTERS else 0)
+    return fmean(sorted(values)[cut : len(values) - cut])
 
 
 def speedup(campaign: Campaign, prompt_class: str) -> Estimate:
@@ -82,10 +93,10 @@ def speedup(campaign: Campaign, prompt_class: str) -> Estimate:
 
 
 def throughput(campaign: Campaign, arm: Arm, prompt_class: str) -> Estimate:
-    """Tokens per second of one arm, (n-1) / T: the median over the requests of each block."""
+    """Tokens per second of one arm, (n-1) / T: the middle half of the requests of each block."""
     return Estimate(
         tuple(
-            median(math.log(sample.timings.tps) for sample in block.start(arm).of(prompt_class))
+            middle_mean([math.log(sample.timings.tps) for sample in block.start(arm).of(prompt_class)])
             for block in campaign.valid
         )
     )

@@ -92,4 +92,4 @@ def _reported(planned: list[Tensor], progress: Callable[[str], None]) -> Iterato
         done += tensor.stored_bytes()
         if 10 * done // total > tenths:
             tenths = 10 * done // total
-            progress(f"phantom: {done / 1e6:.0f} of {total / 1e6:.0f} MB written")
+            progress(f"phantom: {done / 1e6:.1f} of {total / 1e6:.1f} MB written")

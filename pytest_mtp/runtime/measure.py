@@ -53,6 +53,10 @@ class Plan:
             timeout_s=self.request.timeout_s,
         )
 
+    def rounds(self) -> Iterator[tuple[int, PromptClass]]:
+        """Every class once, then again: each class's pairs lie over the whole block, so that all meet its weather."""
+        return ((pair, one) for pair in range(self.measure.pairs) for one in self.classes)
+
 
 class _ArmFailed(Exception):
     """An arm did not come up, or did not survive its warm-up."""
@@ -140,11 +144,10 @@ def _side_by_side(plan: Plan, index: int, order: Order, progress: Progress) -> t
         servers = {arm: stack.enter_context(_started(plan, arm, str(index), progress)) for arm in order}
         samples: dict[Arm, list[Sample]] = {arm: [] for arm in order}
         began = time.monotonic()
-        for prompt_class in plan.classes:
-            for pair in range(plan.measure.pairs):
-                for arm in request_order(order, pair):
-                    progress(f"{arm.value} {prompt_class.name} {pair + 1}/{plan.measure.pairs}")
-                    samples[arm].append(_sample(plan, servers[arm], prompt_class, pair))
+        for pair, prompt_class in plan.rounds():
+            progress(f"{prompt_class.name} {pair + 1}/{plan.measure.pairs}")
+            for arm in request_order(order, pair):
+                samples[arm].append(_sample(plan, servers[arm], prompt_class, pair))
         measuring_s = time.monotonic() - began
         return tuple(_start(servers[arm], arm, samples[arm]) for arm in order), measuring_s
 
@@ -157,10 +160,9 @@ def _alternate(plan: Plan, index: int, order: Order, progress: Progress) -> tupl
         with _started(plan, arm, str(index), progress) as server:
             began = time.monotonic()
             samples = []
-            for prompt_class in plan.classes:
-                for pair in range(plan.measure.pairs):
-                    progress(f"{arm.value} {prompt_class.name} {pair + 1}/{plan.measure.pairs}")
-                    samples.append(_sample(plan, server, prompt_class, pair))
+            for pair, prompt_class in plan.rounds():
+                progress(f"{arm.value} {prompt_class.name} {pair + 1}/{plan.measure.pairs}")
+                samples.append(_sample(plan, server, prompt_class, pair))
             measuring_s += time.monotonic() - began
             starts.append(_start(server, arm, samples))
     return tuple(starts), measuring_s

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pytest_mtp.core.sample import Block, Start
 from pytest_mtp.core.server_spec import Arm
-from pytest_mtp.core.speedup import Estimate, block_log_ratio, speedup, throughput
+from pytest_mtp.core.speedup import Estimate, block_log_ratio, middle_mean, speedup, throughput
 from tests.campaigns import campaign, sample
 
 
@@ -61,3 +61,18 @@ def test_identical_blocks_decide_without_a_spread(limit: float, below: float, ab
 def test_a_single_block_proves_nothing() -> None:
     estimate = Estimate((5.0,))
     assert (estimate.p_below(1), estimate.p_above(1), estimate.interval(0.9)) == (1.0, 1.0, (0.0, math.inf))
+
+
+@pytest.mark.parametrize(
+    ("values", "middle"),
+    [
+        ((7,), 7),
+        ((1, 3), 2),
+        ((1, 2, 90), 2),
+        ((1, 2, 4, 90), 3),
+        ((-80, 1, 2, 3, 90), 2),
+        ((90, 1, 2, 3, -80, 4, 5, 70, -60), 3),  # nine values: two go at each end
+    ],
+)
+def test_the_middle_forgets_the_ends(values: tuple[float, ...], middle: float) -> None:
+    assert middle_mean(values) == middle

@@ -65,14 +65,23 @@ COUNTS = {"health": 0, "steps": 0}
 POSITIONS = [0] * N_MAX
 
 
+# Times that fit into the moment an answer takes; the others claim more than has passed.
+STEP_MS = 0.001 if FAULT in {"honest", "short", "cached", "plain-drafts"} else 2.0
+
+
 def timings(tokens: int) -> dict[str, float]:
+    if FAULT == "short":
+        tokens -= 1
     steps = -(-(tokens - 1) // (N_MAX + 1)) if SPECULATIVE else tokens - 1
     accepted = tokens - 1 - steps
     COUNTS["steps"] += steps
     for draft in range(accepted):
         POSITIONS[draft % N_MAX] += 1
     drafts = {"draft_n": accepted, "draft_n_accepted": accepted} if accepted else {}
-    return {"cache_n": 0, "prompt_n": 5, "prompt_ms": 10.0, "predicted_n": tokens, "predicted_ms": 2.0 * steps} | drafts
+    if FAULT == "plain-drafts":
+        drafts = {"draft_n": 3, "draft_n_accepted": 0}
+    fixed = {"cache_n": 4 if FAULT == "cached" else 0, "prompt_n": 5, "prompt_ms": 10.0}
+    return {**fixed, "predicted_n": tokens, "predicted_ms": STEP_MS * steps, **drafts}
 
 
 def metrics() -> str:

@@ -1,0 +1,151 @@
+"""The whole gate on a real llama-server, with a small phantom: verdicts, exit status, and what is left behind."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import psutil
+import pytest
+
+from pytest_mtp.core.build_spec import Build
+from tests.real.conftest import SMALL
+
+_PATIENCE_S = 120.0
+_SUITES = Path(__file__).parents[2] / "suites"
+
+
+def arguments(server: Path, *more: str) -> list[str]:
+    return [str(_SUITES), "--mtp", f"--mtp-profile={SMALL}", f"--mtp-source=bin:{server}", *more]
+
+
+def wrapper(folder: Path, server: Path, condition: str) -> Path:
+    """A llama-server that gives up with a message when ``condition`` holds, and is the real one else."""
+    script = folder / "llama-server"
+    script.write_text(
+        f'#!/bin/sh\ncase "$*" in {condition}) echo "GGML_ASSERT(planted) failed" >&2; exit 3;; esac\n'
+        f'exec {server} "$@"\n'
+    )
+    script.chmod(0o755)
+    return script
+
+
+def test_a_broken_head_is_red_and_an_unchanged_rerun_is_not(pytester: pytest.Pytester, real_build: Build) -> None:
+    recorded = pytester.runpytest_subprocess(*arguments(real_build.server, "--mtp-update-baselines=new"))
+    assert recorded.ret == pytest.ExitCode.OK
+    assert len(list((pytester.path / "baselines").rglob("small.json"))) == 1
+
+    again = pytester.runpytest_subprocess(*arguments(real_build.server, "-k", "speedup or acceptance"))
+    assert again.ret in {0, 17}
+    again.assert_outcomes(
+        passed=4 if again.ret == 0 else again.parseoutcomes().get("passed", 0),
+        skipped=again.parseoutcomes().get("skipped", 0),
+    )
+
+    broken = pytester.runpytest_subprocess(
+        *arguments(real_build.server, "--mtp-model=phantom:head=broken", "--junit-xml=junit.xml")
+    )
+    assert broken.ret == pytest.ExitCode.TESTS_FAILED
+    broken.stdout.fnmatch_lines(["*REGRESSION: speedup*is below*baseline*tokens per step 1.00*a step costs*"])
+    suite = next(ElementTree.parse(pytester.path / "junit.xml").iter("testsuite"))
+    failed = {case.get("name") for case in suite.iter("testcase") if case.find("failure") is not None}
+    assert {"test_speedup[n3-right]", "test_speedup[n3-mixed]"} <= failed
+    assert int(suite.get("failures", "0")) == len(failed)
+    assert {"mtp_speedup", "mtp_tau"} <= {prop.get("name") for prop in suite.iter("property")}
+
+
+@pytest.mark.parametrize(
+    ("condition", "outcomes", "said"),
+    [
+        ("*--help*|*--version*) ;; *--spec-type*", {"failed": 4}, "*REGRESSION: the mtp arm failed in start*"),
+        ("*--help*|*--version*) ;; *", {"errors": 8}, "*the plain arm failed in start*"),
+    ],
+)
+def test_an_arm_that_does_not_start(
+    condition: str, outcomes: dict[str, int], said: str, pytester: pytest.Pytester, real_build: Build
+) -> None:
+    server = wrapper(pytester.path, real_build.server, condition)
+    result = pytester.runpytest_subprocess(*arguments(server))
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    counted = result.parseoutcomes()
+    assert {name: counted[name] for name in outcomes} == outcomes
+    result.stdout.fnmatch_lines([said, "*GGML_ASSERT(planted)*"])
+
+
+@contextlib.contextmanager
+def running(folder: Path, server: Path, *more: str) -> Iterator[subprocess.Popen[str]]:
+    """The gate in a process of its own, killed with all its children at the end."""
+    command = [sys.executable, "-m", "pytest", *arguments(server, *more)]
+    with (folder / "output").open("w") as output:
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        )
+        try:
+            yield process
+        finally:
+            for one in [*servers_of(process.pid), process]:
+                with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
+                    one.kill()
+            process.wait()
+
+
+def servers_of(pid: int) -> list[psutil.Process]:
+    try:
+        return [one for one in psutil.Process(pid).children(recursive=True) if "llama-server" in one.name()]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def await_that(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + _PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, "the condition did not come true in time"
+        time.sleep(0.02)
+
+
+def measuring_servers(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """The two servers of a block that is being measured, with some time on their clocks."""
+    found: list[psutil.Process] = []
+
+    def both_up() -> bool:
+        found[:] = servers_of(process.pid)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return len(found) == 2 and all(one.cpu_times().user > 0.3 for one in found)
+        return False
+
+    await_that(both_up)
+    return found
+
+
+def test_a_server_killed_in_mid_block_costs_that_block_only(pytester: pytest.Pytester, real_build: Build) -> None:
+    with running(pytester.path, real_build.server, "--mtp-json=report.json") as process:
+        measuring_servers(process)[1].kill()
+        process.wait(_PATIENCE_S)
+    said = (pytester.path / "output").read_text()
+    assert "3 blocks, 1 invalid" in said
+    assert '"invalid": "The' in (pytester.path / "report.json").read_text()
+
+
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_is_left_when_pytest_ends_in_mid_campaign(
+    blow: signal.Signals, pytester: pytest.Pytester, real_build: Build
+) -> None:
+    more = ("--mtp-set", "gates.looks=[100]")
+    with running(pytester.path, real_build.server, *more) as process:
+        servers = measuring_servers(process)
+        os.kill(process.pid, blow)
+        process.wait(_PATIENCE_S)
+        await_that(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in servers))
+        status = process.returncode
+    if blow is signal.SIGINT:
+        assert status == pytest.ExitCode.INTERRUPTED
+        assert "interrupted after" in (pytester.path / "output").read_text()
+    # The lock of the device is free again: another run measures at once.
+    after = pytester.runpytest_subprocess(*arguments(real_build.server, "-k", "throughput"))
+    after.stdout.no_fnmatch_line("*another run measures*")
+    assert after.ret == 0

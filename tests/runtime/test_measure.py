@@ -1,0 +1,122 @@
+"""Campaigns against the fake server: what counts as a block, and when measuring ends."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_mtp.core.capabilities import Capabilities
+from pytest_mtp.core.flags import negotiate
+from pytest_mtp.core.profile import Isolation, MeasureTable, PromptClass, RequestTable
+from pytest_mtp.core.sample import Campaign, Stage
+from pytest_mtp.core.server_spec import Arm, ServerSpec, Speculation
+from pytest_mtp.runtime.measure import Plan, run_campaign
+from pytest_mtp.runtime.progress import silent
+from tests.campaigns import circumstances
+
+PlanOf = Callable[..., Plan]
+
+
+@pytest.fixture
+def plan_of(fake_binary: Path, fake_capabilities: Capabilities, tmp_path: Path) -> PlanOf:
+    """A plan whose servers have the fault of their arm."""
+
+    def make(plain: str = "honest", mtp: str = "honest", **changes: object) -> Plan:
+        model = str(tmp_path / "model.gguf")
+        specs = {
+            Arm.PLAIN: ServerSpec(model=model, ctx=512, gpu_layers=0),
+            Arm.MTP: ServerSpec(model=model, ctx=512, gpu_layers=0, speculation=Speculation(3)),
+        }
+        faults = {Arm.PLAIN: plain, Arm.MTP: mtp}
+        plan = Plan(
+            flag_set="n3",
+            binary=fake_binary,
+            capabilities=fake_capabilities,
+            specs=specs,
+            arguments={
+                arm: (*negotiate(spec, fake_capabilities), "--fault", faults[arm]) for arm, spec in specs.items()
+            },
+            classes=(PromptClass(name="a", prompt="A"), PromptClass(name="b", prompt="B")),
+            request=RequestTable(tokens=9, template="<{prompt}>"),
+            measure=MeasureTable(pairs=2, warmup=1, start_timeout_s=20),
+            isolation=Isolation.SIDE_BY_SIDE,
+            circumstances=circumstances(),
+            folder=tmp_path,
+            looks=(2,),
+            replacements=1,
+        )
+        return replace(plan, **changes)  # type: ignore[arg-type]  # a test may change anything
+
+    return make
+
+
+def measured(plan: Plan, blocks: int = 2) -> Campaign:
+    *_, campaign = run_campaign(plan, "2026-01-01T00:00:00+00:00", lambda c: len(c.valid) >= blocks, silent)
+    return campaign
+
+
+@pytest.mark.parametrize("isolation", [Isolation.SIDE_BY_SIDE, Isolation.ALTERNATE])
+def test_every_block_has_every_pair_of_every_class(plan_of: PlanOf, isolation: Isolation) -> None:
+    campaign = measured(plan_of(isolation=isolation))
+    assert campaign.stopped is None
+    assert [block.order for block in campaign.blocks] == [campaign.blocks[0].order, campaign.blocks[0].order[::-1]]
+    for block in campaign.valid:
+        for arm in Arm:
+            pairs = [(s.prompt_class, s.pair) for s in block.start(arm).samples]
+            assert pairs == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
+
+
+def test_the_counters_of_the_first_pair_are_kept(plan_of: PlanOf) -> None:
+    campaign = measured(plan_of(), blocks=1)
+    first, second = campaign.blocks[0].start(Arm.MTP).of("a")
+    assert first.accepted_per_position == (2, 2, 2)
+    assert second.accepted_per_position is None
+
+
+@pytest.mark.parametrize(
+    ("faults", "reason"),
+    [
+        ({"mtp": "short"}, "mtp a: 8 tokens came, 9 were asked for"),
+        ({"plain": "cached"}, "plain a: 4 prompt tokens came from a cache"),
+        ({"plain": "plain-drafts"}, "the plain arm drafted 3 tokens"),
+        ({"mtp": ""}, "the server claims 4 ms"),
+    ],
+)
+def test_a_broken_precondition_makes_blocks_invalid_until_hope_is_gone(
+    plan_of: PlanOf, faults: dict[str, str], reason: str
+) -> None:
+    campaign = measured(plan_of(**faults))
+    assert campaign.stopped == "2 blocks were invalid, 1 may be measured again"
+    assert len(campaign.invalid) == 2
+    assert all(reason in str(block.invalid) for block in campaign.invalid)
+
+
+@pytest.mark.parametrize(
+    ("faults", "failed", "stage"),
+    [
+        ({"mtp": "dies-loading"}, [Arm.MTP], Stage.START),
+        ({"plain": "dies-loading", "mtp": "dies-loading"}, [Arm.PLAIN, Arm.MTP], Stage.START),
+        ({"mtp": "dies-answering"}, [Arm.MTP], Stage.WARM_UP),
+        ({"mtp": "not-speculative"}, [Arm.MTP], Stage.START),
+    ],
+)
+def test_an_arm_that_cannot_be_had_is_a_finding(
+    plan_of: PlanOf, faults: dict[str, str], failed: list[Arm], stage: Stage
+) -> None:
+    *_, campaign = run_campaign(plan_of(**faults), "2026-01-01T00:00:00+00:00", lambda c: bool(c.failures), silent)
+    assert [failure.arm for failure in campaign.failures] == failed
+    assert {failure.stage for failure in campaign.failures} == {stage}
+
+
+def test_no_block_starts_after_the_deadline(plan_of: PlanOf) -> None:
+    campaign = measured(plan_of(deadline=time.monotonic() - 1))
+    assert campaign.stopped == "the time limit ended it after 0 valid blocks (--mtp-max-time)"
+    assert campaign.blocks == ()
+
+
+def test_progress_names_flag_set_block_and_class(plan_of: PlanOf) -> None:
+    said: list[str] = []
+    list(run_campaign(plan_of(), "2026-01-01T00:00:00+00:00", lambda c: len(c.valid) >= 1, said.append))
+    assert "n3: block 1 of 2 (at most 2): b 2/2" in said

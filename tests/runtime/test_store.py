@@ -1,0 +1,74 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from pytest_mtp import schema
+from pytest_mtp.core.baseline import Recorded
+from pytest_mtp.core.fingerprint import Fingerprint
+from pytest_mtp.core.profile import Gate
+from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
+from pytest_mtp.errors import InputError
+from pytest_mtp.runtime.store import Baselines, load_report, write_json
+from tests.campaigns import around, campaign
+
+MEASURED = campaign({"a": around(2.0, 0.01), "b": around(0.7, 0.02)})
+MACHINE = Fingerprint({"cpu": "Some CPU", "cores": "2"})
+
+
+def report() -> RunReport:
+    judged = Judged(campaign=MEASURED, gate=Gate(), floors={"a": 1.5, "b": 0.5})
+    return RunReport(
+        version=REPORT_VERSION,
+        created_at="2026-01-01T00:00:00+00:00",
+        tool="test",
+        profile="p",
+        machine=MACHINE.facts,
+        judged=(replace(judged, results=judged.rejudged()),),
+    )
+
+
+def test_a_report_comes_back_as_it_was_and_judges_alike(tmp_path: Path) -> None:
+    write_json(tmp_path / "r.json", report())
+    stored = load_report(tmp_path / "r.json")
+    assert stored == report()
+    assert stored.judged[0].rejudged() == report().judged[0].results
+
+
+def test_what_is_written_follows_its_schema(tmp_path: Path) -> None:
+    write_json(tmp_path / "report.json", report())
+    baselines = Baselines(tmp_path, MACHINE, "p")
+    baselines.save(baselines.load().with_record(Recorded("2026-01-01T00:00:00+00:00", "test", MEASURED)))
+    for path, name in ((tmp_path / "report.json", "report"), (baselines.path, "baseline")):
+        written = json.loads((schema.FOLDER / f"{name}.json").read_text())
+        Draft202012Validator(written).validate(json.loads(path.read_text()))
+
+
+@pytest.mark.parametrize("name", sorted(schema.schemas()))
+def test_the_schema_files_are_what_the_types_say(name: str) -> None:
+    expected = schema.schemas()[name]
+    Draft202012Validator.check_schema(expected)
+    assert (schema.FOLDER / f"{name}.json").read_text() == schema.as_text(expected)
+
+
+def test_baselines_lie_by_machine_and_profile(tmp_path: Path) -> None:
+    baselines = Baselines(tmp_path, MACHINE, "p")
+    assert baselines.path == tmp_path / MACHINE.slug / "p.json"
+    assert baselines.load().recorded == ()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"version": "one"}', "\xff"])
+def test_a_file_that_is_no_report_is_refused_by_name(tmp_path: Path, text: str) -> None:
+    (tmp_path / "r.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=r"r\.json is not a RunReport.*Restore it or move it away"):
+        load_report(tmp_path / "r.json")
+
+
+def test_a_report_of_a_newer_format_is_refused(tmp_path: Path) -> None:
+    write_json(tmp_path / "r.json", report())
+    text = (tmp_path / "r.json").read_text().replace(f'"version": {REPORT_VERSION}', '"version": 99')
+    (tmp_path / "r.json").write_text(text)
+    with pytest.raises(InputError, match=r"r\.json.*format 99.*update pytest-mtp"):
+        load_report(tmp_path / "r.json")
