@@ -142,9 +142,10 @@ def register(parser: pytest.Parser) -> None:
             metavar=option.metavar,
             help=option.help,
         )
-        parser.addini(
-            option.key, option.help, type="args" if option.many else "string", default=[] if option.many else ""
-        )
+        if option.many:
+            parser.addini(option.key, option.help, type="args", default=[])
+        else:
+            parser.addini(option.key, option.help, type="string", default="")
 
 
 def read_settings(config: pytest.Config) -> Settings:

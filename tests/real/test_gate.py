@@ -42,10 +42,7 @@ def test_a_broken_head_is_red_and_an_unchanged_rerun_is_not(pytester: pytest.Pyt
 
     again = pytester.runpytest_subprocess(*arguments(real_build.server, "-k", "speedup or acceptance"))
     assert again.ret in {0, 17}
-    again.assert_outcomes(
-        passed=4 if again.ret == 0 else again.parseoutcomes().get("passed", 0),
-        skipped=again.parseoutcomes().get("skipped", 0),
-    )
+    assert "failed" not in again.parseoutcomes()
 
     broken = pytester.runpytest_subprocess(
         *arguments(real_build.server, "--mtp-model=phantom:head=broken", "--junit-xml=junit.xml")
@@ -88,9 +85,10 @@ def running(folder: Path, server: Path, *more: str) -> Iterator[subprocess.Popen
         try:
             yield process
         finally:
-            for one in [*servers_of(process.pid), process]:
-                with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
+            for one in servers_of(process.pid):
+                with contextlib.suppress(psutil.NoSuchProcess):
                     one.kill()
+            process.kill()
             process.wait()
 
 
