@@ -42,7 +42,8 @@ def _report(parsed: argparse.Namespace) -> int:
     width = shutil.get_terminal_size().columns
     for line in lines(replace(stored, judged=judged), width):
         sys.stdout.write(f"{line.text}\n")
-    outcomes = [result.speed.outcome for one in judged for result in one.results]
+    results = [result for one in judged for result in one.results]
+    outcomes = [verdict.outcome for result in results for verdict in (result.speed, result.drafts)]
     return int(any(not outcome.passes and not outcome.open for outcome in outcomes))
 
 

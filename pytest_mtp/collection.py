@@ -10,7 +10,7 @@ import pytest
 
 from pytest_mtp import options
 from pytest_mtp.core.settings import Mode
-from pytest_mtp.errors import SettingsError
+from pytest_mtp.errors import MtpError, SettingsError
 
 if TYPE_CHECKING:
     from pytest_mtp.session import Case, Run
@@ -54,7 +54,19 @@ def select_cases(session: pytest.Session) -> None:
     run = session.config.stash.get(RUN, None)
     if run is not None:
         found = (_case_of(item) for item in session.items)
-        run.selected = tuple(dict.fromkeys(case for case in found if case is not None))
+        try:
+            run.select(tuple(dict.fromkeys(case for case in found if case is not None)))
+        except SettingsError as error:
+            raise pytest.UsageError(str(error)) from error
+
+
+def write_report(run: "Run", session: pytest.Session) -> None:
+    """Write the report; what cannot be written is said and fails the run, and never raises at its end."""
+    try:
+        run.write_report()
+    except MtpError as error:
+        session.config.get_terminal_writer().line(f"\n{error}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def _case_of(item: pytest.Item) -> "Case | None":

@@ -1,7 +1,7 @@
 """The public fixtures: what a suite of one's own may use or override."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,13 +22,43 @@ if TYPE_CHECKING:
     from pytest_mtp.session import Case, Equipment, Run
 
 
+class Shown:
+    """Progress on pytest's terminal although it captures output: called with a text, cleared when work is done."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        from pytest_mtp.runtime.progress import ProgressLine
+
+        reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+        self._capture: Any = config.pluginmanager.get_plugin("capturemanager")
+        # pytest has no public way to its stream.
+        self._line = ProgressLine(reporter._tw._file) if reporter else None
+
+    def __call__(self, text: str) -> None:
+        """Show the newest state."""
+        if self._line is not None:
+            with self._uncaptured():
+                self._line.show(text)
+
+    def clear(self) -> None:
+        """Take the line away, so that pytest's dots do not follow it."""
+        if self._line is not None:
+            with self._uncaptured():
+                self._line.clear()
+
+    def _uncaptured(self) -> AbstractContextManager[None]:
+        return self._capture.global_and_fixture_disabled() if self._capture else nullcontext()
+
+
 @contextmanager
-def _plainly() -> Iterator[None]:
-    """Show what went wrong as its sentences, without a traceback through this package."""
+def _plainly(progress: "Progress | Shown | None" = None) -> Iterator[None]:
+    """Show what went wrong as its sentences, without a traceback through this package; clear the progress line."""
     try:
         yield
     except MtpError as error:
         pytest.fail(str(error), pytrace=False)
+    finally:
+        if isinstance(progress, Shown):
+            progress.clear()
 
 
 @pytest.fixture(scope="session")
@@ -58,20 +88,7 @@ def mtp_progress(pytestconfig: pytest.Config) -> "Progress":
 
     Scope: session, free. Off a terminal it prints a line at most every ten seconds.
     """
-    from pytest_mtp.runtime.progress import ProgressLine
-
-    reporter = pytestconfig.pluginmanager.get_plugin("terminalreporter")
-    capture = pytestconfig.pluginmanager.get_plugin("capturemanager")
-    if reporter is None:
-        return lambda _: None
-    line = ProgressLine(reporter._tw._file)
-
-    def show(text: str) -> None:
-        with capture.global_and_fixture_disabled() if capture else nullcontext():
-            line.show(text)
-
-    pytestconfig.add_cleanup(line.clear)
-    return show
+    return Shown(pytestconfig)
 
 
 @pytest.fixture(scope="session")
@@ -95,7 +112,7 @@ def mtp_source(mtp_run: "Run", mtp_cache: "Cache", mtp_progress: "Progress") -> 
     from pytest_mtp.core.source import parse_source
     from pytest_mtp.runtime.sources import fetch_source
 
-    with _plainly():
+    with _plainly(mtp_progress):
         spec = parse_source(mtp_run.settings.source or mtp_run.profile.source.spec)
         return fetch_source(spec, mtp_cache, mtp_progress)
 
@@ -124,7 +141,7 @@ def mtp_build(
     """
     from pytest_mtp.runtime.build import build
 
-    with _plainly():
+    with _plainly(mtp_progress):
         return build(mtp_build_spec, mtp_source, mtp_cache, mtp_progress)
 
 
@@ -150,7 +167,7 @@ def mtp_model(mtp_run: "Run", mtp_cache: "Cache", mtp_progress: "Progress") -> "
     from pytest_mtp.core.model import parse_model
     from pytest_mtp.runtime.models import fetch_model
 
-    with _plainly():
+    with _plainly(mtp_progress):
         spec = parse_model(mtp_run.settings.model or mtp_run.profile.model.spec)
         return fetch_model(spec, mtp_run.profile.model.phantom, mtp_cache, mtp_progress)
 
@@ -197,7 +214,7 @@ def mtp_result(
     from pytest_mtp.core.verdict import Outcome
     from pytest_mtp.reports import properties
 
-    with _plainly():
+    with _plainly(mtp_progress):
         result = mtp_run.result(mtp_case, lambda: mtp_equipment, mtp_progress)
     request.node.user_properties.extend(properties.of(result))
     for title, text in properties.sections(mtp_run.judged[mtp_case.flag_set].campaign):
@@ -217,7 +234,7 @@ def mtp_gate(mtp_run: "Run") -> Callable[["Verdict"], None]:
     def settle(verdict: "Verdict") -> None:
         mtp_run.settled.append(verdict)
         said = f"{verdict.outcome.value}: {verdict.reason}"
-        if verdict.outcome.open and not mtp_run.settings.strict:
+        if verdict.outcome.open and (not mtp_run.settings.strict or mtp_run.excused(verdict)):
             pytest.skip(said)
         if not verdict.outcome.passes:
             pytest.fail(said, pytrace=False)

@@ -54,6 +54,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the report; a run without an answer ends with its own exit status."""
     run = session.config.stash.get(collection.RUN, None)
     if run is not None and not session.config.option.collectonly:
-        run.write_report()
+        collection.write_report(run, session)
         if session.exitstatus == pytest.ExitCode.OK and run.undecided:
             session.exitstatus = collection.UNDECIDED

@@ -20,12 +20,14 @@ from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
 from pytest_mtp.core.sample import Campaign, Circumstances
 from pytest_mtp.core.server_spec import Arm, ServerSpec
 from pytest_mtp.core.settings import Mode, Settings, Update
-from pytest_mtp.core.verdict import ClassResult, Verdict
-from pytest_mtp.errors import SettingsError
+from pytest_mtp.core.source import parse_source
+from pytest_mtp.core.verdict import ClassResult, Outcome, Verdict
+from pytest_mtp.errors import MtpError, SettingsError
 from pytest_mtp.runtime.lock import measuring
-from pytest_mtp.runtime.machine import free_memory
+from pytest_mtp.runtime.machine import device, memory
 from pytest_mtp.runtime.measure import Plan, run_campaign
 from pytest_mtp.runtime.models import phantom_spec
+from pytest_mtp.runtime.process import accelerator_environment
 from pytest_mtp.runtime.profiles import load_profile
 from pytest_mtp.runtime.progress import Progress
 from pytest_mtp.runtime.store import Baselines, write_json
@@ -60,16 +62,36 @@ class Equipment:
 def effective_profile(settings: Settings) -> Profile:
     """The profile with its overrides, and the device that was asked for."""
     profile = load_profile(settings.profile, settings.assignments)
-    if settings.mode is Mode.GPU and profile.build.backend is Backend.CPU:
-        raise SettingsError(
-            f"--mtp-gpu measures on a card, the profile {profile.name} is for the CPU: "
-            "use --mtp, or a profile with a GPU backend."
-        )
+    _check_device(profile, settings.mode)
+    parse_source(settings.source or profile.source.spec)
+    model = parse_model(settings.model or profile.model.spec)
+    if model.kind is ModelKind.PHANTOM:
+        phantom_spec(model, profile.model.phantom)
+        if settings.update is not None and model.location != "sound":
+            raise SettingsError(
+                "A phantom with a planted fault cannot be recorded as a baseline; record the sound one."
+            )
     unknown = [name for name in settings.flag_sets if name not in profile.flag_sets]
     if unknown:
         offers = ", ".join(profile.flag_sets)
         raise SettingsError(f"--mtp-flag-set {unknown[0]}: the profile {profile.name} has {offers}.")
+    for flag_set in settings.flag_sets or profile.flag_sets:
+        profile.server_spec(flag_set, model="any", speculative=True)  # its checks, before a build of minutes
     return profile
+
+
+def _check_device(profile: Profile, mode: Mode) -> None:
+    on_cpu = profile.build.backend is Backend.CPU
+    if mode is Mode.GPU and on_cpu:
+        raise SettingsError(
+            f"--mtp-gpu measures on a card, the profile {profile.name} is for the CPU: "
+            "use --mtp, or a profile with a GPU backend."
+        )
+    if mode is Mode.CPU and not on_cpu:
+        raise SettingsError(f"The profile {profile.name} is for a card: use --mtp-gpu, or another profile with --mtp.")
+    if mode is Mode.GPU and profile.build.backend is not Backend.CUDA:
+        backend = profile.build.backend.value
+        raise SettingsError(f"Cards of the backend {backend} cannot be told apart yet: measure on CUDA or the CPU.")
 
 
 def cases(profile: Profile, settings: Settings) -> tuple[Case, ...]:
@@ -91,13 +113,34 @@ class Run:
     """A campaign that was interrupted, for the farewell."""
     settled: list[Verdict] = field(default_factory=list)
     """Verdicts that tests have acted on; they decide the exit status."""
+    recorded: set[str] = field(default_factory=set)
+    """Flag sets whose campaign was put on record."""
+    broken: dict[str, MtpError] = field(default_factory=dict)
+    """Flag sets that could not be measured: the error is told to every test, and not provoked again."""
     machine: Fingerprint | None = None
     deadline: float | None = None
 
     def result(self, case: Case, equipment: Callable[[], Equipment], progress: Progress) -> ClassResult:
         """The result of one case, measuring its campaign the first time."""
-        judged = self.judged.get(case.flag_set) or self._measure(case.flag_set, equipment(), progress)
+        if case.flag_set in self.broken:
+            raise self.broken[case.flag_set]
+        try:
+            judged = self.judged.get(case.flag_set) or self._measure(case.flag_set, equipment(), progress)
+        except MtpError as error:
+            self.broken[case.flag_set] = error
+            raise
         return next(one for one in judged.results if one.prompt_class == case.prompt_class)
+
+    def select(self, selected: tuple[Case, ...]) -> None:
+        """Measure these cases; SettingsError where a baseline would be recorded from a part of the classes."""
+        missing = {case.prompt_class for case in cases(self.profile, self.settings)} - {
+            c.prompt_class for c in selected
+        }
+        if self.settings.update is not None and selected and missing:
+            raise SettingsError(
+                f"A baseline is recorded of every class, {sorted(missing)[0]} is not selected: drop -k."
+            )
+        self.selected = selected
 
     def report(self) -> RunReport | None:
         """The run so far; ``None`` while nothing was judged."""
@@ -120,24 +163,27 @@ class Run:
 
     @property
     def undecided(self) -> bool:
-        """Whether a test got no answer; a run that records baselines expects none of what it lacks."""
-        return self.settings.update is None and any(verdict.outcome.open for verdict in self.settled)
+        """Whether a test got no answer that it should have had."""
+        return any(verdict.outcome.open and not self.excused(verdict) for verdict in self.settled)
+
+    def excused(self, verdict: Verdict) -> bool:
+        """Whether the missing baseline is what this run has just recorded."""
+        return verdict.outcome is Outcome.NO_BASELINE and self.recorded == set(self.judged)
 
     def _measure(self, flag_set: str, equipment: Equipment, progress: Progress) -> Judged:
         self.machine = equipment.machine
-        if self.deadline is None and self.settings.max_time_s is not None:
-            self.deadline = time.monotonic() + self.settings.max_time_s
-        plan = _plan(self, flag_set, equipment)
         baselines = Baselines(self.settings.baselines, equipment.machine, self.profile.name)
-        started_at = _now()
-        with measuring(equipment.machine.slug, progress):
+        with measuring(device(equipment.machine), progress):
+            if self.deadline is None and self.settings.max_time_s is not None:
+                self.deadline = time.monotonic() + self.settings.max_time_s
+            plan, started_at = _plan(self, flag_set, equipment), _now()
             before = self._unjudged(plan, baselines, started_at)
             for campaign in run_campaign(plan, started_at, self._enough(before.yardsticks), progress):
                 self.unfinished = campaign
-        assert self.unfinished is not None  # enough() is false before the first block
-        self.judged[flag_set] = judged = _judged(before, self.unfinished)
+            assert self.unfinished is not None  # enough() is false before the first block
+            judged = _judged(before, self.unfinished)
+            self.judged[flag_set] = judged = self._recorded(judged, baselines)
         self.unfinished = None
-        self._record(judged, baselines)
         return judged
 
     def _unjudged(self, plan: Plan, baselines: Baselines, started_at: str) -> Judged:
@@ -158,7 +204,7 @@ class Run:
             expected_tau=self._expected_tau(plan),
             references={one.name: one.reference for one in plan.classes if one.reference is not None},
             baseline=recorded and replace(recorded, campaign=narrowed(recorded.campaign, empty)),
-            notices=(f"a baseline exists for other circumstances: {mismatch}",) if mismatch else (),
+            notices=_notices(mismatch, recorded, empty),
         )
 
     def _enough(self, yardsticks: Yardsticks) -> Callable[[Campaign], bool]:
@@ -168,16 +214,22 @@ class Run:
         last = self.profile.gates.looks[-1]
         return lambda campaign: bool(campaign.failures) or len(campaign.valid) >= last
 
-    def _record(self, judged: Judged, baselines: Baselines) -> None:
-        """Put the campaign on record if that was asked for and it measured what it should."""
-        campaign = judged.campaign
-        complete = not campaign.failures and campaign.stopped is None and all(r.acceptance for r in judged.results)
-        if self.settings.update is None or not complete:
-            return
-        file = baselines.load()
-        if self.settings.update is Update.NEW and file.matching(campaign) is not None:
-            return
-        baselines.save(file.with_record(Recorded(_now(), TOOL, campaign)))
+    def _recorded(self, judged: Judged, baselines: Baselines) -> Judged:
+        """Put the campaign on record if that was asked for and it measured what it should; what was done is said."""
+        if self.settings.update is None:
+            return judged
+        campaign, file = judged.campaign, baselines.load()
+        found = file.matching(campaign)
+        if campaign.failures or campaign.stopped or not all(result.acceptance for result in judged.results):
+            said = "nothing was recorded: the campaign did not measure what a baseline needs"
+        elif self.settings.update is Update.NEW and found and _covers(found.campaign, campaign):
+            mend = "--mtp-update-baselines=all replaces it"
+            said = f"nothing was recorded: {baselines.path} has a baseline of this ({mend})"
+        else:
+            baselines.save(file.with_record(Recorded(_now(), TOOL, campaign)))
+            self.recorded.add(campaign.flag_set)
+            said = f"recorded to {baselines.path}"
+        return replace(judged, notices=(*judged.notices, said))
 
     def _expected_tau(self, plan: Plan) -> dict[str, float]:
         """Tokens per step of a sound phantom, by arithmetic; nothing for other models."""
@@ -188,6 +240,20 @@ class Run:
         phantom = phantom_spec(parse_model("phantom"), self.profile.model.phantom)
         walks = {one.name: phantom.expected(one.name, plan.request.tokens, chosen.n_max) for one in plan.classes}
         return {name: walk.tau for name, walk in walks.items()}
+
+
+def _covers(then: Campaign, now: Campaign) -> bool:
+    """Whether a record has every class, asked as it is asked now."""
+    return set(narrowed(then, now).classes) >= set(now.classes)
+
+
+def _notices(mismatch: str | None, recorded: Recorded | None, now: Campaign) -> tuple[str, ...]:
+    if mismatch:
+        return (f"a baseline exists for other circumstances: {mismatch}",)
+    if recorded is not None and not _covers(recorded.campaign, now):
+        lacking = sorted(set(now.classes) - set(narrowed(recorded.campaign, now).classes))
+        return (f"the baseline has not these classes, or with other prompts: {', '.join(lacking)}",)
+    return ()
 
 
 def _judged(before: Judged, campaign: Campaign) -> Judged:
@@ -228,6 +294,7 @@ def _plan(run: Run, flag_set: str, equipment: Equipment) -> Plan:
                 "template": profile.request.template,
             },
             prompts={one.name: hashlib.sha256(one.prompt.encode()).hexdigest()[:16] for one in classes},
+            environment=accelerator_environment(),
         ),
         folder=equipment.logs,
         looks=profile.gates.looks,
@@ -241,7 +308,7 @@ def _isolation(run: Run, model: Model) -> Isolation:
     asked = run.settings.isolation or run.profile.measure.isolation
     if asked is not Isolation.AUTO:
         return asked
-    fits = model.size * _ROOM_FOR_TWO < free_memory(run.profile.build.backend)
+    fits = model.size * _ROOM_FOR_TWO < memory(run.profile.build.backend)
     return Isolation.SIDE_BY_SIDE if fits else Isolation.ALTERNATE
 
 

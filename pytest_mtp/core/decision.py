@@ -44,17 +44,27 @@ def holm(p_values: Mapping[str, float], alpha: float) -> dict[str, float]:
 
 def weigh(estimates: Mapping[str, Estimate], limits: Mapping[str, float], gate: Gate) -> dict[str, Evidence]:
     """Hold every class that has a limit against it, at one look."""
-    below = holm({name: estimates[name].p_below(limit) for name, limit in limits.items()}, gate.alpha_look)
-    return {name: _evidence(estimates[name], limit, below.get(name), gate) for name, limit in limits.items()}
+    p_below = {name: estimates[name].p_below(limit) for name, limit in limits.items()}
+    rejected = holm(p_below, gate.alpha_look)
+    # What stays was tested, first of the rest, at the level after the last rejection.
+    stayed_at = gate.alpha_look / max(len(limits) - len(rejected), 1)
+    evidence = {}
+    for name, limit in limits.items():
+        if name in rejected:
+            evidence[name] = _evidence(estimates[name], Finding.BELOW, rejected[name])
+        elif estimates[name].p_above(limit) < gate.alpha_look:
+            evidence[name] = _evidence(estimates[name], Finding.ABOVE, gate.alpha_look)
+        else:
+            # Below by itself but not after Holm: the interval shown is the one that did not decide.
+            tested_at = stayed_at if p_below[name] <= gate.alpha_look else gate.alpha_look
+            evidence[name] = _evidence(estimates[name], Finding.OPEN, tested_at)
+    return evidence
 
 
-def _evidence(estimate: Estimate, limit: float, rejected_at: float | None, gate: Gate) -> Evidence:
-    level = 1 - 2 * (gate.alpha_look if rejected_at is None else rejected_at)
+def _evidence(estimate: Estimate, finding: Finding, tested_at: float) -> Evidence:
+    level = 1 - 2 * tested_at
     low, high = estimate.interval(level)
-    if rejected_at is not None:
-        return Evidence(finding=Finding.BELOW, level=level, low=low, high=high)
-    above = estimate.p_above(limit) < gate.alpha_look
-    return Evidence(finding=Finding.ABOVE if above else Finding.OPEN, level=level, low=low, high=high)
+    return Evidence(finding=finding, level=level, low=low, high=high)
 
 
 def settled(evidence: Mapping[str, Evidence]) -> bool:

@@ -44,8 +44,10 @@ class Yardsticks:
 
     def tau_then(self, prompt_class: str) -> float | None:
         """Tokens per step as recorded, else by arithmetic, else ``None``."""
-        recorded = self.baseline and acceptance(self.baseline, prompt_class)
-        return recorded.tau if recorded else self.expected_tau.get(prompt_class)
+        if self.baseline is None or prompt_class not in self.baseline.classes:
+            return self.expected_tau.get(prompt_class)
+        recorded = acceptance(self.baseline, prompt_class)
+        return recorded.tau if recorded else None
 
     def _recorded(self, prompt_class: str) -> Estimate | None:
         if self.baseline is None or prompt_class not in self.baseline.classes:
@@ -85,7 +87,13 @@ def _result(campaign: Campaign, name: str, yardsticks: Yardsticks, evidence: Evi
     blocked = _without_measurement(campaign, counts)
     if blocked is not None or counts is None:
         verdict = blocked or Verdict(outcome=Outcome.INVALID, reason=_too_few(campaign))
-        return ClassResult(flag_set=campaign.flag_set, prompt_class=name, speed=verdict, drafts=verdict)
+        return ClassResult(
+            flag_set=campaign.flag_set,
+            prompt_class=name,
+            speed=verdict,
+            drafts=verdict,
+            blocks=len(campaign.valid),
+        )
     subject = _Subject(
         now=speedup(campaign, name),
         counts=counts,
@@ -174,9 +182,10 @@ class _Subject:
         )
         match self.evidence.finding:
             case Finding.BELOW:
-                return Verdict(outcome=Outcome.REGRESSION, reason=f"{measured} is below {self.limit}{self._moved()}")
+                reason = f"{measured} is below {self.limit}{self._moved()}"
+                return Verdict(outcome=Outcome.REGRESSION, reason=reason, cause=self._cause())
             case Finding.OPEN:
-                mend = self.stopped or "more blocks or a quieter machine decide"
+                mend = self.stopped or self._why_open()
                 reason = f"{measured} straddles {self.limit}; {mend}"
                 return Verdict(outcome=Outcome.INCONCLUSIVE, reason=reason)
             case Finding.ABOVE if self._improved(self.evidence):
@@ -194,11 +203,26 @@ class _Subject:
         said = f"{said}; tokens per step were {self.tau_then:.2f} ({change:+.1%})"
         if change >= -self.gate.tau_tolerance:
             return Verdict(outcome=Outcome.PASS, reason=said)
-        if speed.outcome is Outcome.REGRESSION:
+        if speed.outcome is Outcome.REGRESSION or self._by_arithmetic:
             return Verdict(outcome=Outcome.REGRESSION, reason=said, cause=Cause.DRAFT_QUALITY)
         if speed.outcome.open:
             return Verdict(outcome=Outcome.INCONCLUSIVE, reason=f"{said}; whether speed was lost is undecided")
         return Verdict(outcome=Outcome.PASS, reason=f"{said}; the speed held, so this is said and not judged")
+
+    @property
+    def _by_arithmetic(self) -> bool:
+        """Whether tau is held against a phantom's arithmetic, which needs no loss of speed to be right."""
+        return self.limit is None or self.limit.baseline is None
+
+    def _cause(self) -> Cause:
+        """Which factor of S = tau / c was lost; without a tau to compare with, only the step can be blamed."""
+        lost = self.tau_then is not None and self.counts.tau < self.tau_then * (1 - self.gate.tau_tolerance)
+        return Cause.DRAFT_QUALITY if lost else Cause.STEP_COST
+
+    def _why_open(self) -> str:
+        if self.now.blocks >= self.gate.looks[-1]:
+            return "more blocks or a quieter machine decide"
+        return "measuring ended early, with the loss of another class"
 
     def _against_floor(self, said: str) -> Verdict:
         if (self.counts.share or 0.0) < _ACCEPTANCE_FLOOR:

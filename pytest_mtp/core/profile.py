@@ -95,6 +95,12 @@ class RequestTable:
     timeout_s: float = 300.0
     template: str = "{prompt}"
 
+    def __post_init__(self) -> None:
+        _at_least("request.tokens", self.tokens, 2)
+        _at_least("request.timeout_s", self.timeout_s, 1)
+        if "{prompt}" not in self.template:
+            raise SettingsError("request.template has no {prompt}, so every class would ask the same.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureTable:
@@ -107,6 +113,11 @@ class MeasureTable:
     """Requests before the first measured one of each server, thrown away."""
     start_timeout_s: float = 300.0
     order_seed: int = 0x4D5450
+
+    def __post_init__(self) -> None:
+        _at_least("measure.pairs", self.pairs, 1)
+        _at_least("measure.warmup", self.warmup, 0)
+        _at_least("measure.start_timeout_s", self.start_timeout_s, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +136,7 @@ class Gate:
     """INVALID blocks that are measured again before the campaign gives up."""
 
     def __post_init__(self) -> None:
+        _at_least("gates.replacements", self.replacements, 0)
         if not 0 <= self.tolerance < 1 or not 0 <= self.tau_tolerance < 1:
             raise SettingsError("gates.tolerance and gates.tau_tolerance are shares: 0 or more and below 1.")
         if not 0 < self.alpha < 0.5:  # noqa: PLR2004 - above one half a test would prefer the wrong answer
@@ -156,6 +168,10 @@ class PromptClass:
     floor: float | None = None
     reference: Reference | None = None
 
+    def __post_init__(self) -> None:
+        if self.floor is not None and self.floor <= 0:
+            raise SettingsError(f"The floor of class {self.name} is {self.floor}; a speedup is above 0.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
@@ -174,6 +190,8 @@ class Profile:
     gates: Gate = field(default_factory=Gate)
 
     def __post_init__(self) -> None:
+        if not self.classes or not self.flag_sets:
+            raise SettingsError(f"Profile {self.name} needs a prompt class and a flag set to measure.")
         names = [one.name for one in self.classes]
         if len(set(names)) != len(names):
             raise SettingsError(f"Profile {self.name} names a prompt class twice: {', '.join(names)}.")
@@ -213,3 +231,8 @@ def _overridden(server: ServerTable, changes: dict[str, int | float | str | None
         offers = ", ".join(ServerTable.__slots__)
         raise SettingsError(f"Flag set {flag_set} sets server.{unknown[0]}, which is none of: {offers}.")
     return replace(server, **changes)  # type: ignore[arg-type]  # names are checked above, values by ServerSpec
+
+
+def _at_least(key: str, value: float, least: float) -> None:
+    if value < least:
+        raise SettingsError(f"{key} is {value}; it must be at least {least}.")

@@ -13,6 +13,8 @@ def of(result: ClassResult) -> Iterator[tuple[str, str]]:
     """``mtp_*`` properties: verdicts, and every number that was measured."""
     yield "mtp_verdict", result.speed.outcome.value
     yield "mtp_drafts_verdict", result.drafts.outcome.value
+    if result.speed.cause is not None:
+        yield "mtp_cause", result.speed.cause.value
     yield "mtp_blocks", str(result.blocks)
     for name in _NUMBERS:
         value = getattr(result, name)

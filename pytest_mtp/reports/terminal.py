@@ -1,6 +1,7 @@
 """The table of verdicts for a terminal: one line a class where it is wide, two where it is 80 columns."""
 
 import math
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -34,12 +35,36 @@ class Line:
 
 def lines(report: RunReport, width: int) -> Iterator[Line]:
     """The whole summary of a run, no line longer than ``width`` but for sentences, which wrap."""
+    for line in _unwrapped(report, width):
+        wrapped = textwrap.wrap(
+            line.text, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False
+        ) or [""]
+        yield from [line] if len(line.text) <= width else (Line(part, line.tone) for part in wrapped)
+
+
+def _unwrapped(report: RunReport, width: int) -> Iterator[Line]:
     yield from _provenance(report)
     for judged in report.judged:
         yield Line("")
         yield from _campaign(judged, width)
+    reasons = [reason for judged in report.judged for reason in _reasons(judged)]
+    yield from [Line(""), *reasons] if reasons else []
     yield Line("")
     yield from (Line(text) for text in next_steps(report))
+
+
+def _reasons(judged: Judged) -> Iterator[Line]:
+    """One sentence per verdict that is no pass; the same sentence of several classes once."""
+    said: dict[str, list[str]] = {}
+    for result in judged.results:
+        for verdict in dict.fromkeys((result.speed, result.drafts)):
+            if not verdict.outcome.passes:
+                said.setdefault(f"{verdict.outcome.value}: {verdict.reason}", []).append(result.prompt_class)
+    for reason, names in said.items():
+        first, *rest = reason.splitlines()
+        tone = Tone.OPEN if Outcome(reason.split(":")[0]).open else Tone.BAD
+        yield Line(f"{', '.join(names)}: {first}", tone)
+        yield from (Line(f"  {line}") for line in rest)
 
 
 def _provenance(report: RunReport) -> Iterator[Line]:
@@ -148,10 +173,11 @@ def next_steps(report: RunReport) -> Iterator[str]:
         yield f"Intervals are two-sided t intervals at {' and '.join(levels)}: the ones that decided."
     outcomes = {result.speed.outcome for result in results}
     if Outcome.REGRESSION in outcomes or Outcome.NOT_EXERCISED in outcomes:
-        yield "A class lost: the failing tests above name the factor that moved and the servers' commands."
+        yield "A class lost: the sentences above name the factor that moved, the failing tests the servers' commands."
     if Outcome.INCONCLUSIVE in outcomes:
         yield "Undecided classes need a quieter machine or more blocks: --mtp-set 'gates.looks=[8, 16, 24]'."
-    if any(result.limit is None or result.limit.baseline is None for result in results):
+    recorded = any("recorded to" in notice for judged in report.judged for notice in judged.notices)
+    if not recorded and any(judged.baseline is None for judged in report.judged):
         yield "No baseline for this machine yet: record one with --mtp-update-baselines=new."
     sources = dict.fromkeys(reference.source for judged in report.judged for reference in judged.references.values())
     yield from (f"Reference: {source}." for source in sources)

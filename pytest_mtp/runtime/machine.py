@@ -2,6 +2,7 @@
 
 import os
 import platform
+from collections.abc import Callable
 from pathlib import Path
 
 from pytest_mtp.core.build_spec import Backend
@@ -37,13 +38,18 @@ def _cpu_name() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
-def free_memory(backend: Backend) -> int:
-    """Bytes that a model can take now: of the card where one is used, else of the machine."""
+def memory(backend: Backend) -> int:
+    """Bytes of the card where one is used, else of the machine: all of them, so that it says the same tomorrow."""
     if backend is Backend.CUDA:
-        return gpu_memory()[0]
+        return gpu_memory()
     import psutil
 
-    return int(psutil.virtual_memory().available)
+    return int(psutil.virtual_memory().total)
+
+
+def device(machine: Fingerprint) -> str:
+    """What a measurement has to itself: the card, or the whole processor."""
+    return machine.facts.get("gpu_uuid", "cpu")
 
 
 def gpu_facts() -> dict[str, str]:
@@ -52,20 +58,29 @@ def gpu_facts() -> dict[str, str]:
 
     with _Nvml() as card:
         return {
-            "gpu": str(pynvml.nvmlDeviceGetName(card)),
-            "gpu_uuid": str(pynvml.nvmlDeviceGetUUID(card)),
-            "driver": str(pynvml.nvmlSystemGetDriverVersion()).split(".", maxsplit=1)[0],
-            "power_limit_w": str(round(pynvml.nvmlDeviceGetPowerManagementLimit(card) / 1000)),
+            "gpu": _told(lambda: pynvml.nvmlDeviceGetName(card)),
+            "gpu_uuid": _told(lambda: pynvml.nvmlDeviceGetUUID(card)),
+            "driver": _told(pynvml.nvmlSystemGetDriverVersion).split(".", maxsplit=1)[0],
+            "power_limit_w": _told(lambda: round(pynvml.nvmlDeviceGetPowerManagementLimit(card) / 1000)),
         }
 
 
-def gpu_memory() -> tuple[int, int]:
-    """Free and total bytes of the first card; SettingsError where there is none."""
+def _told(ask: Callable[[], object]) -> str:
+    """One fact of the card; ``unknown`` where it does not tell."""
+    import pynvml
+
+    try:
+        return str(ask())
+    except pynvml.NVMLError:
+        return "unknown"
+
+
+def gpu_memory() -> int:
+    """Total bytes of the first card; SettingsError where there is none."""
     import pynvml
 
     with _Nvml() as card:
-        memory = pynvml.nvmlDeviceGetMemoryInfo(card)
-        return int(memory.free), int(memory.total)
+        return int(pynvml.nvmlDeviceGetMemoryInfo(card).total)
 
 
 class _Nvml:

@@ -95,7 +95,9 @@ def _with_next_block(campaign: Campaign, plan: Plan, clock: "_Clock", progress: 
         failures = _confirm(plan, index, error.failure, said)
         if failures:
             return replace(campaign, failures=failures)
-        block = _invalid(index, plan, f"the {error.failure.arm.value} arm failed once to start, then started")
+        first = error.failure
+        reason = f"the {first.arm.value} arm failed once in {first.stage.value}, not again: {first.message}"
+        block = _invalid(index, plan, reason)
     clock.block_done()
     return replace(campaign, blocks=(*campaign.blocks, block))
 
@@ -222,6 +224,8 @@ def _check(answer: Answer, tokens: int, name: str, arm: Arm) -> None:
     where = f"{arm.value} {name}"
     if timings.predicted_n != tokens:
         raise MeasureError(f"{where}: {timings.predicted_n} tokens came, {tokens} were asked for ({answer.stop_type})")
+    if timings.ms_per_token <= 0 or timings.steps < 1:  # both raise by themselves where they have no meaning
+        raise MeasureError(f"{where}: {timings.predicted_ms} ms for {timings.predicted_n} tokens is no measurement")
     if timings.cache_n:
         raise MeasureError(f"{where}: {timings.cache_n} prompt tokens came from a cache although it is off")
     if arm is Arm.PLAIN and timings.draft_n:

@@ -34,6 +34,11 @@ _ADVICE = {
 }
 
 
+def accelerator_environment() -> dict[str, str]:
+    """Return what can change a server's speed, empty variables included: a circumstance of the measurement."""
+    return child_environment(ACCELERATOR_VARIABLES)
+
+
 def server_environment() -> dict[str, str]:
     """Return the variables that a llama-server may see: an allow-list, so that no flag or secret slips in."""
     return child_environment(_PASSED)

@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pytest_mtp.core.capabilities import Capabilities
@@ -21,7 +20,7 @@ from pytest_mtp.core.server_log import lost_its_port
 from pytest_mtp.core.server_spec import Arm, ServerSpec
 from pytest_mtp.errors import MeasureError, ServerDied, ServerImposter, ServerLate
 from pytest_mtp.runtime.client import Client
-from pytest_mtp.runtime.process import ACCELERATOR_VARIABLES, describe_exit, server_environment, spawn, stop, tail
+from pytest_mtp.runtime.process import accelerator_environment, describe_exit, server_environment, spawn, stop, tail
 
 _PORT_TRIES = 3
 _POLL_S = 0.05
@@ -151,7 +150,6 @@ class _Launch:
         stack.callback(stop, process)
         # Closed before the process is stopped: an open connection can keep it from ending.
         client = stack.enter_context(Client(f"http://{self.spec.host}:{port}", self.api_key))
-        recorded = {name: value for name, value in environment.items() if _is_recorded(name)}
         return Server(
             client=client,
             process=process,
@@ -159,7 +157,7 @@ class _Launch:
             log=self.log,
             port=port,
             arm=self.spec.arm,
-            environment=recorded,
+            environment=accelerator_environment(),
         )
 
 
@@ -167,10 +165,6 @@ def _free_port(host: str) -> int:
     with socket.create_server((host, 0)) as probe:
         port: int = probe.getsockname()[1]
     return port
-
-
-def _is_recorded(name: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in ACCELERATOR_VARIABLES)
 
 
 def _await_ready(server: Server, timeout_s: float) -> None:

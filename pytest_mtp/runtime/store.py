@@ -36,17 +36,20 @@ def load_report(path: Path) -> RunReport:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a value as indented JSON: synced under another name first, then renamed into place."""
+    """Write a value as indented JSON: synced under another name, then renamed into place; InputError if refused."""
     import msgspec
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    waiting = path.with_name(f".{path.name}.{os.getpid()}")
     text = msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=1)
-    with waiting.open("wb") as file:
-        file.write(text + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    waiting.replace(path)
+    waiting = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with waiting.open("wb") as file:
+            file.write(text + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        waiting.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error}. Name a file in a folder that can be written.") from error
 
 
 def _decode(path: Path, kind: type[T]) -> T:

@@ -53,3 +53,12 @@ def test_the_shown_interval_lies_on_the_side_of_the_finding() -> None:
 def test_measuring_ends_when_one_lost_or_all_held(centers: tuple[float, ...], done: bool) -> None:  # noqa: FBT001
     estimates = {str(index): estimate(center) for index, center in enumerate(centers)}
     assert settled(weigh(estimates, dict.fromkeys(estimates, 1.5), GATE)) is done
+
+
+def test_a_class_that_only_holm_keeps_shows_the_interval_that_holm_used() -> None:
+    # Below its limit at the look's alpha, but not at a sixth of it.
+    many = {f"c{index}": estimate(1.9) for index in range(5)} | {"near": estimate(1.455, sd=0.012)}
+    evidence = weigh(many, dict.fromkeys(many, 1.5), GATE)["near"]
+    assert many["near"].p_below(1.5) < GATE.alpha_look
+    assert evidence.finding is Finding.OPEN
+    assert evidence.low < 1.5 < evidence.high

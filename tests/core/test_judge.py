@@ -129,3 +129,24 @@ def test_without_a_baseline_some_drafts_must_be_accepted(accepted: int, outcome:
 def test_measuring_stops_only_at_looks(blocks: int, center: float, *, done: bool) -> None:
     now = campaign({"a": around(center, 0.01, blocks)})
     assert enough(now, Yardsticks(gate=GATE, floors={"a": 1.5})) is done
+
+
+@pytest.mark.parametrize(("expected", "outcome"), [(3.0, Outcome.PASS), (3.2, Outcome.REGRESSION)])
+def test_without_a_baseline_a_phantoms_arithmetic_judges_the_drafts(expected: float, outcome: Outcome) -> None:
+    yardsticks = Yardsticks(gate=GATE, floors={"a": 1.0}, expected_tau={"a": expected})
+    assert verdicts(campaign({"a": around(2.0, 0.01)}), yardsticks)["a"].drafts.outcome is outcome
+
+
+def test_a_class_without_a_record_is_not_held_against_the_old_prompts_drafts() -> None:
+    narrower = replace(BASELINE, classes=("b",))
+    now = campaign({"a": around(2.0, 0.01)}, accepted={"a": 54})
+    result = verdicts(now, Yardsticks(gate=GATE, floors={"a": 1.0}, baseline=narrower))["a"]
+    assert result.tau_then is None
+
+
+@pytest.mark.parametrize(
+    ("accepted", "cause"), [(64, Cause.STEP_COST), (54, Cause.DRAFT_QUALITY)], ids=["same drafts", "fewer drafts"]
+)
+def test_a_regression_names_its_cause(accepted: int, cause: Cause) -> None:
+    now = campaign({"a": around(1.5, 0.005)}, accepted={"a": accepted})
+    assert verdicts(now, Yardsticks(gate=GATE, baseline=BASELINE))["a"].speed.cause is cause

@@ -17,11 +17,10 @@ from pytest_mtp.core.build_spec import Build
 from tests.real.conftest import SMALL
 
 _PATIENCE_S = 120.0
-_SUITES = Path(__file__).parents[2] / "suites"
 
 
 def arguments(server: Path, *more: str) -> list[str]:
-    return [str(_SUITES), "--mtp", f"--mtp-profile={SMALL}", f"--mtp-source=bin:{server}", *more]
+    return ["--mtp", f"--mtp-profile={SMALL}", f"--mtp-source=bin:{server}", *more]
 
 
 def wrapper(folder: Path, server: Path, condition: str) -> Path:

@@ -1,0 +1,113 @@
+"""From verdicts to the exit status, against the fake llama-server: its times are exact, so verdicts are too."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+_FAKE = Path(__file__).parents[1] / "fakes" / "llama_server.py"
+_PROFILE = """
+name = "fake"
+description = "Exact times."
+source = { spec = "bin:nowhere" }
+model = { spec = "nowhere.gguf" }
+server = { ctx = 512, gpu_layers = 0 }
+request = { tokens = 9 }
+measure = { pairs = 1, warmup = 1, isolation = "side-by-side" }
+gates = { looks = [2] }
+flag_sets = { n3 = { n_max = 3, p_min = 0.0 } }
+classes = [{ name = "a", prompt = "A" }, { name = "b", prompt = "B" }]
+"""
+
+Gate = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def gate(pytester: pytest.Pytester, tmp_path: Path) -> Gate:
+    """The shipped suites over the fake server, in a folder of its own; the fake drafts and is always right."""
+    server, model = tmp_path / "llama-server", tmp_path / "model.gguf"
+    server.write_text(f'#!/bin/sh\nexec {sys.executable} {_FAKE} --fault honest "$@"\n')
+    server.chmod(0o755)
+    model.write_bytes(b"GGUF")
+    profile = pytester.path / "fake.toml"
+    profile.write_text(_PROFILE)
+    fixed = ("--mtp", f"--mtp-profile={profile}", f"--mtp-source=bin:{server}", f"--mtp-model={model}")
+    return lambda *more: pytester.runpytest_inprocess(*fixed, *more)
+
+
+# Four drafts of nine tokens make two steps of eight: the fake's mtp arm is four times as fast.
+@pytest.mark.parametrize(
+    ("floor", "more", "status"),
+    [
+        (None, (), 17),
+        (None, ("--mtp-strict",), 1),
+        (3.9, (), 0),
+        (4.1, (), 1),
+        (4.0, (), 17),
+        (None, ("-k", "throughput"), 0),
+    ],
+)
+def test_the_exit_status_follows_the_verdicts(
+    floor: float | None, more: tuple[str, ...], status: int, gate: Gate
+) -> None:
+    if floor is not None:
+        classes = f'[{{ name = "a", prompt = "A", floor = {floor} }}]'
+        more = (*more, f"--mtp-set=classes={classes}")
+    assert gate(*more).ret == status
+
+
+def test_a_recorded_baseline_judges_the_next_run(gate: Gate) -> None:
+    recorded = gate("--mtp-update-baselines=new", "--mtp-strict")
+    assert recorded.ret == 0
+    recorded.stdout.fnmatch_lines(["*NO_BASELINE*", "note: recorded to*"])
+    again = gate("--mtp-update-baselines=new")
+    assert again.ret == 0
+    again.stdout.fnmatch_lines(["note: nothing was recorded:*"])
+    assert gate("--mtp-strict").ret == 0
+
+
+def test_other_flags_than_the_baselines_are_named(gate: Gate) -> None:
+    gate("--mtp-update-baselines=new")
+    other = gate("--mtp-set=server.ctx=1024")
+    assert other.ret == 17
+    other.stdout.fnmatch_lines(["note: a baseline exists for other circumstances: ctx was 512, is 1024"])
+
+
+def test_a_changed_prompt_has_no_baseline(gate: Gate) -> None:
+    gate("--mtp-update-baselines=new")
+    changed = gate('--mtp-set=classes=[{ name = "a", prompt = "A" }, { name = "b", prompt = "changed" }]')
+    assert changed.ret == 17
+    changed.stdout.fnmatch_lines(["note: the baseline has not these classes, or with other prompts: b"])
+
+
+def test_a_part_of_the_classes_is_not_recorded(gate: Gate) -> None:
+    result = gate("--mtp-update-baselines=all", "-k", "n3-a")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*A baseline is recorded of every class, b is not selected: drop -k*"])
+
+
+def test_only_selected_classes_are_measured(gate: Gate, pytester: pytest.Pytester) -> None:
+    gate("-k", "n3-a", "--mtp-json=r.json")
+    text = (pytester.path / "r.json").read_text()
+    assert '"prompt_class": "a"' in text
+    assert '"prompt_class": "b"' not in text
+
+
+def test_a_report_that_cannot_be_written_is_one_sentence(gate: Gate) -> None:
+    result = gate("-k", "throughput", "--mtp-json=/proc/nowhere/r.json")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*/proc/nowhere/r.json cannot be written*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_what_was_typed_wrongly_is_refused_before_anything_is_built(gate: Gate) -> None:
+    for wrong in ("--mtp-source=nowhere", "--mtp-model=hf:x", "--mtp-set=flag_sets.n3.n_max=0"):
+        assert gate(wrong).ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_junit_carries_the_numbers_of_passing_tests(gate: Gate, pytester: pytest.Pytester) -> None:
+    gate("-k", "throughput", "--junit-xml=j.xml")
+    text = (pytester.path / "j.xml").read_text()
+    for name in ("mtp_speedup", "mtp_tau", "mtp_plain_tps", "mtp_verdict"):
+        assert f'<property name="{name}"' in text
