@@ -178,9 +178,9 @@ class Run:
                 self.deadline = time.monotonic() + self.settings.max_time_s
             plan, started_at = _plan(self, flag_set, equipment), _now()
             before = self._unjudged(plan, baselines, started_at)
+            self.unfinished = before.campaign
             for campaign in run_campaign(plan, started_at, self._enough(before.yardsticks), progress):
                 self.unfinished = campaign
-            assert self.unfinished is not None  # enough() is false before the first block
             judged = _judged(before, self.unfinished)
             self.judged[flag_set] = judged = self._recorded(judged, baselines)
         self.unfinished = None
