@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_mtp.core.profile import Isolation
+from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.core.settings import Mode, Settings, Update, parse_duration
 from pytest_mtp.errors import SettingsError
 

@@ -13,9 +13,10 @@ from pytest_mtp.core.build_spec import Backend, Build
 from pytest_mtp.core.capabilities import Capabilities
 from pytest_mtp.core.fingerprint import Fingerprint
 from pytest_mtp.core.flags import negotiate
+from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.core.judge import Yardsticks, enough, judge
 from pytest_mtp.core.model import Model, ModelKind, parse_model
-from pytest_mtp.core.profile import Isolation, Profile
+from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
 from pytest_mtp.core.sample import Campaign, Circumstances
 from pytest_mtp.core.server_spec import Arm, ServerSpec

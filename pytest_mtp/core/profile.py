@@ -1,19 +1,11 @@
 """What is measured, with what, and what is demanded of it: a profile file as values."""
 
 from dataclasses import dataclass, field, replace
-from enum import Enum
 
 from pytest_mtp.core.build_spec import Backend
+from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.core.server_spec import ServerSpec, Speculation
 from pytest_mtp.errors import SettingsError
-
-
-class Isolation(Enum):
-    """Whether the two servers of a block are up together."""
-
-    AUTO = "auto"
-    SIDE_BY_SIDE = "side-by-side"
-    ALTERNATE = "alternate"
 
 
 @dataclass(frozen=True, slots=True)

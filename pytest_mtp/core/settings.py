@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from pytest_mtp.core.profile import Isolation
+from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.errors import SettingsError
 
 _UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_mtp.core.capabilities import Capabilities
-from pytest_mtp.core.profile import Isolation, MeasureTable, PromptClass, RequestTable
+from pytest_mtp.core.isolation import Isolation
+from pytest_mtp.core.profile import MeasureTable, PromptClass, RequestTable
 from pytest_mtp.core.request import Answer, Request
 from pytest_mtp.core.sample import ArmFailure, Block, Campaign, Circumstances, Sample, Stage, Start
 from pytest_mtp.core.schedule import Order, block_order, request_order

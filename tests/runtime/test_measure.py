@@ -9,7 +9,8 @@ import pytest
 
 from pytest_mtp.core.capabilities import Capabilities
 from pytest_mtp.core.flags import negotiate
-from pytest_mtp.core.profile import Isolation, MeasureTable, PromptClass, RequestTable
+from pytest_mtp.core.isolation import Isolation
+from pytest_mtp.core.profile import MeasureTable, PromptClass, RequestTable
 from pytest_mtp.core.sample import Campaign, Stage
 from pytest_mtp.core.server_spec import Arm, ServerSpec, Speculation
 from pytest_mtp.runtime.measure import Plan, run_campaign
