@@ -3,19 +3,23 @@
 ``--mtp-x-y`` on the command line beats ``mtp_x_y`` in the ini file, which beats the default.
 """
 
-from collections.abc import Callable
+import argparse
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.core.settings import Mode, Settings, Update, parse_duration
 from pytest_mtp.errors import SettingsError
 
 CPU_PROFILE = "phantom"
 GPU_PROFILE = "rtx3090-qwen3.6-27b"
+
+_YES, _NO = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +30,10 @@ class Option:
     parse: Callable[[str], Any]
     default: Any
     help: str
-    metavar: str
+    metavar: str = ""
     many: bool = False
+    switch: bool = False
+    """Takes no value on the command line, and true or false in the ini file."""
 
     @property
     def flag(self) -> str:
@@ -38,6 +44,14 @@ class Option:
     def key(self) -> str:
         """As the ini file and argparse name it."""
         return f"mtp_{self.name.replace('-', '_')}"
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """What argparse, and pytest's wrapper of it, is told of the option."""
+        told: dict[str, Any] = {"dest": self.key, "default": None, "help": self.help}
+        if self.switch:
+            return {**told, "action": "store_true"}
+        return {**told, "action": "append" if self.many else "store", "metavar": self.metavar}
 
 
 def _choice(kind: type[Any]) -> Callable[[str], Any]:
@@ -54,6 +68,13 @@ def _path(text: str) -> Path:
     return Path(text).expanduser()
 
 
+def _yes(text: str) -> bool:
+    word = text.strip().lower()
+    if word not in _YES | _NO:
+        raise SettingsError(f"{text!r} is neither true nor false.")
+    return word in _YES
+
+
 OPTIONS = (
     Option(
         "profile",
@@ -66,7 +87,8 @@ OPTIONS = (
         "source",
         str,
         None,
-        "llama.cpp under test: sdist:VERSION, git:URL@REF, pr:N, dir:PATH or bin:PATH (default: the profile's)",
+        "llama.cpp under test: release:bN, sdist:VERSION, git:URL@REF, pr:N, dir:PATH or bin:PATH "
+        "(default: the profile's)",
         "SOURCE",
     ),
     Option(
@@ -84,6 +106,21 @@ OPTIONS = (
         "override one value of the profile, such as server.ctx=32768; repeatable (default: none)",
         "KEY=VALUE",
         many=True,
+    ),
+    Option(
+        "backend",
+        _choice(Backend),
+        None,
+        "what computes: auto, cpu, cuda, metal, vulkan or hip (default: the profile's)",
+        "BACKEND",
+    ),
+    Option("gpu-id", str, None, "card to measure on, by index or UUID (default: the first)", "ID"),
+    Option(
+        "lock-clocks",
+        _yes,
+        default=False,
+        help="fix the card's clocks while it is measured, where this user may (default: leave them)",
+        switch=True,
     ),
     Option(
         "isolation",
@@ -121,6 +158,9 @@ OPTIONS = (
         "DIR",
     ),
     Option("json", _path, None, "write the whole report to this file (default: not written)", "FILE"),
+    Option(
+        "strict", _yes, default=False, help="fail a test whose verdict is no answer (default: skip it)", switch=True
+    ),
 )  # fmt: skip - a row per option reads as a table
 
 
@@ -129,29 +169,35 @@ def register(parser: pytest.Parser) -> None:
     group = parser.getgroup("mtp", "multi-token prediction (pytest-mtp)")
     group.addoption("--mtp", action="store_true", help="measure with the embedded profile on the CPU")
     group.addoption("--mtp-gpu", action="store_true", help=f"measure on a GPU, by default with {GPU_PROFILE}")
-    group.addoption(
-        "--mtp-strict", action="store_true", default=None, help="fail a test whose verdict is no answer (default: skip)"
-    )
-    parser.addini("mtp_strict", "fail a test whose verdict is no answer", default="")
     for option in OPTIONS:
-        group.addoption(
-            option.flag,
-            dest=option.key,
-            action="append" if option.many else "store",
-            default=None,
-            metavar=option.metavar,
-            help=option.help,
-        )
+        group.addoption(option.flag, **option.words)
         if option.many:
             parser.addini(option.key, option.help, type="args", default=[])
         else:
             parser.addini(option.key, option.help, type="string", default="")
 
 
+def add_plain(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Add options to a command of our own, where they need no prefix: ``--profile`` for ``--mtp-profile``."""
+    for option in OPTIONS:
+        if option.name in names:
+            parser.add_argument(f"--{option.name}", **option.words)
+
+
 def read_settings(config: pytest.Config) -> Settings:
     """Resolve the options; SettingsError names the option and what it takes."""
-    values = {option.key: _resolve(config, option) for option in OPTIONS}
+    values = {option.key: _resolve(option, _given(config, option)) for option in OPTIONS}
     mode = _mode(config)
+    return _settings(values, mode, config.rootpath)
+
+
+def plain_settings(parsed: argparse.Namespace) -> Settings:
+    """The settings of a command of our own, on the CPU; what it has no option for keeps its default."""
+    values = {option.key: _resolve(option, getattr(parsed, option.key, None)) for option in OPTIONS}
+    return _settings(values, Mode.CPU, Path.cwd())
+
+
+def _settings(values: Mapping[str, Any], mode: Mode, root: Path) -> Settings:
     return Settings(
         mode=mode,
         profile=values["mtp_profile"] or (GPU_PROFILE if mode is Mode.GPU else CPU_PROFILE),
@@ -159,13 +205,16 @@ def read_settings(config: pytest.Config) -> Settings:
         model=values["mtp_model"],
         flag_sets=values["mtp_flag_set"],
         assignments=values["mtp_set"],
+        backend=values["mtp_backend"],
+        gpu_id=values["mtp_gpu_id"],
+        lock_clocks=values["mtp_lock_clocks"],
         isolation=values["mtp_isolation"],
         max_time_s=values["mtp_max_time"],
         update=values["mtp_update_baselines"],
-        baselines=config.rootpath / values["mtp_baselines"],
+        baselines=root / values["mtp_baselines"],
         cache_dir=values["mtp_cache_dir"] or _default_cache(mode),
         json=values["mtp_json"],
-        strict=_strict(config),
+        strict=values["mtp_strict"],
     )
 
 
@@ -177,24 +226,23 @@ def _mode(config: pytest.Config) -> Mode:
     return Mode.CPU if config.getoption("--mtp") else Mode.OFF
 
 
-def _resolve(config: pytest.Config, option: Option) -> Any:
+def _given(config: pytest.Config, option: Option) -> Any:
+    """What the command line says, else the ini file, else ``None``."""
     typed = config.getoption(option.key)
-    given = typed if typed is not None else config.getini(option.key)
+    if typed is not None:
+        return typed
+    return config.getini(option.key) or None
+
+
+def _resolve(option: Option, given: Any) -> Any:
+    if given is None:
+        return option.default
     if option.many:
         return tuple(option.parse(one) for one in given)
-    if given == "":
-        return option.default
     try:
-        return option.parse(given)
+        return given if isinstance(given, bool) else option.parse(given)
     except SettingsError as error:
         raise SettingsError(f"{option.flag}: {error}") from error
-
-
-def _strict(config: pytest.Config) -> bool:
-    typed = config.getoption("--mtp-strict")
-    if typed is not None:
-        return bool(typed)
-    return str(config.getini("mtp_strict")).lower() in {"1", "true", "yes", "on"}
 
 
 def _default_cache(mode: Mode) -> Path:

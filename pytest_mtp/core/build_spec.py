@@ -10,8 +10,9 @@ Options = tuple[tuple[str, str], ...]
 
 
 class Backend(Enum):
-    """What computes."""
+    """What computes; ``AUTO`` is what the machine has, and is resolved before anything is built."""
 
+    AUTO = "auto"
     CPU = "cpu"
     CUDA = "cuda"
     METAL = "metal"

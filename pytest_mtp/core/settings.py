@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.errors import SettingsError
 
@@ -38,6 +39,12 @@ class Settings:
     """Names to measure; empty means all of the profile."""
     assignments: tuple[str, ...]
     """``KEY=VALUE`` overrides of single profile values."""
+    backend: Backend | None
+    """What computes; ``None`` leaves the profile's."""
+    gpu_id: str | None
+    """Index or UUID of the card to measure on; ``None`` is the first one."""
+    lock_clocks: bool
+    """Whether the card's clocks are fixed while it is measured."""
     isolation: Isolation | None
     max_time_s: float | None
     update: Update | None

@@ -1,0 +1,29 @@
+"""``pytest-mtp report FILE``: judge a stored report again, from its samples, and show it."""
+
+import argparse
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+HELP = "judge a stored report again, from its samples, and show it"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the file."""
+    parser.add_argument("file", type=Path, help="a file written by --mtp-json")
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Show the report as its samples judge it now; 1 when a class lost."""
+    from pytest_mtp.reports.terminal import lines
+    from pytest_mtp.runtime.store import load_report
+
+    stored = load_report(parsed.file)
+    judged = tuple(replace(one, results=one.rejudged()) for one in stored.judged)
+    width = shutil.get_terminal_size().columns
+    for line in lines(replace(stored, judged=judged), width):
+        sys.stdout.write(f"{line.text}\n")
+    results = [result for one in judged for result in one.results]
+    outcomes = [verdict.outcome for result in results for verdict in (result.speed, result.drafts)]
+    return int(any(not outcome.passes and not outcome.open for outcome in outcomes))
