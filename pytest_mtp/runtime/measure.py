@@ -12,8 +12,9 @@ from pathlib import Path
 
 from pytest_mtp.core.capabilities import Capabilities
 from pytest_mtp.core.isolation import Isolation
+from pytest_mtp.core.precondition import complaint, counted
 from pytest_mtp.core.profile import MeasureTable, PromptClass, RequestTable
-from pytest_mtp.core.request import Answer, Request
+from pytest_mtp.core.request import Request
 from pytest_mtp.core.sample import ArmFailure, Block, Campaign, Circumstances, Sample, Stage, Start
 from pytest_mtp.core.schedule import Order, block_order, request_order
 from pytest_mtp.core.server_log import offloaded_layers
@@ -208,39 +209,16 @@ def _sample(plan: Plan, server: Server, prompt_class: PromptClass, pair: int) ->
     before = server.client.accepted_per_position() if count else None
     answer = server.ask(plan.ask(prompt_class))
     after = server.client.accepted_per_position() if count else None
-    _check(answer, plan.request.tokens, prompt_class.name, server.arm)
+    if (broken := complaint(answer, plan.request.tokens, server.arm)) is not None:
+        raise MeasureError(f"{server.arm.value} {prompt_class.name}: {broken}")
     return Sample(
         prompt_class=prompt_class.name,
         pair=pair,
         timings=answer.timings,
         wall_ms=answer.wall_ms,
         text_sha256=hashlib.sha256(answer.text.encode()).hexdigest(),
-        accepted_per_position=_difference(before, after),
+        accepted_per_position=counted(before, after),
     )
-
-
-def _check(answer: Answer, tokens: int, name: str, arm: Arm) -> None:
-    """The preconditions of a measurement (statistics.md 2.4)."""
-    timings = answer.timings
-    where = f"{arm.value} {name}"
-    if timings.predicted_n != tokens:
-        raise MeasureError(f"{where}: {timings.predicted_n} tokens came, {tokens} were asked for ({answer.stop_type})")
-    if timings.ms_per_token <= 0 or timings.steps < 1:  # both raise by themselves where they have no meaning
-        raise MeasureError(f"{where}: {timings.predicted_ms} ms for {timings.predicted_n} tokens is no measurement")
-    if timings.cache_n:
-        raise MeasureError(f"{where}: {timings.cache_n} prompt tokens came from a cache although it is off")
-    if arm is Arm.PLAIN and timings.draft_n:
-        raise MeasureError(f"{where}: the plain arm drafted {timings.draft_n} tokens, so it is not plain")
-    if answer.wall_ms < timings.predicted_ms:
-        raise MeasureError(f"{where}: the server claims {timings.predicted_ms:.0f} ms, {answer.wall_ms:.0f} ms passed")
-
-
-def _difference(before: tuple[int, ...] | None, after: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """Counts of one request from cumulative counters; the family appears with the first draft."""
-    if after is None:
-        return None
-    earlier = before or ()
-    return tuple(count - (earlier[place] if place < len(earlier) else 0) for place, count in enumerate(after))
 
 
 def _start(server: Server, arm: Arm, samples: list[Sample]) -> Start:
