@@ -4,13 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 
-.PHONY: gate test lint types layers check clean
+.PHONY: gate test builds lint types layers check clean
 
 gate: $(READY)
 	$(BIN)/pytest suites --mtp --mtp-json mtp-report.json $(ARGS)
 
 test: $(READY)
 	$(BIN)/pytest tests $(ARGS)
+
+# Compiles the further builds that slow tests want: once, about ten minutes each on two cores.
+builds: $(READY)
+	MTP_TEST_BUILDS=make $(BIN)/pytest tests/real/test_builds.py $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .
