@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from pytest_mtp.core.timings import Timings
 _SOUND = Timings(prompt_n=4, prompt_ms=2.0, predicted_n=9, predicted_ms=80.0, draft_n=6, draft_n_accepted=4)
 
 
-def answer(**changes: float) -> Answer:
+def answer(**changes: Any) -> Answer:
     return Answer("text", replace(_SOUND, **changes), "limit", wall_ms=90.0)
 
 
