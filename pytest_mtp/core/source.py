@@ -5,15 +5,19 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.errors import SettingsError
 
 UPSTREAM = "https://github.com/ggml-org/llama.cpp"
 
-_FORMS = "Write sdist:VERSION[#sha256=HEX], git:URL@REF, pr:NUMBER, dir:PATH or bin:PATH."
+_FORMS = "Write release:bNUMBER, sdist:VERSION[#sha256=HEX], git:URL@REF, pr:NUMBER, dir:PATH or bin:PATH."
 
 _SDIST = re.compile(r"(?P<version>\d+(?:\.\d+)*)(?:#sha256=(?P<sha256>[0-9a-fA-F]{64}))?")
 # Up to the path: an @ before it is the user of ssh://git@host, only one behind it can split off the ref.
-_HOST = re.compile(r"(?P<scheme>https|ssh)://(?:(?P<user>[^/\s]+)@)?[^-/\s@][^/\s@]*(?=/)|file://(?=/)|(?=/)")
+_HOST = re.compile(
+    r"(?P<scheme>https?|ssh)://(?:(?P<user>[^/\s]+)@)?(?P<host>[^-/\s@][^/\s@]*)(?=/)|file://(?=/)|(?=/)"
+)
+_LOOPBACK = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?")
 # What git itself allows in a name, and no leading dash, which would be read as an option.
 _REF = re.compile(r"(?!-)(?!.*(?:\.\.|//|@\{))[^\s~^:?*\[\\\x00-\x1f\x7f]+")
 
@@ -21,10 +25,16 @@ _REF = re.compile(r"(?!-)(?!.*(?:\.\.|//|@\{))[^\s~^:?*\[\\\x00-\x1f\x7f]+")
 class SourceKind(Enum):
     """Where a llama.cpp comes from."""
 
+    RELEASE = "release"
     SDIST = "sdist"
     GIT = "git"
     DIR = "dir"
     BIN = "bin"
+
+    @property
+    def ready_made(self) -> bool:
+        """Whether it is a binary that somebody else compiled, so that there is nothing to build."""
+        return self in {SourceKind.RELEASE, SourceKind.BIN}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +43,13 @@ class SourceSpec:
 
     kind: SourceKind
     location: str
-    """A version, URL or path, by kind."""
+    """A tag, version, URL or path, by kind."""
     ref: str | None = None
-    """Branch, tag, commit or ``pull/N/head``; only for ``git:``."""
+    """Branch, tag, commit, ``pull/N/head`` or ``merge-requests/N/head``; only for ``git:``."""
     sha256: str | None = None
     """Lowercase hash of the sdist; ``None`` leaves it to the known ones."""
+    backend: Backend = Backend.AUTO
+    """What a ready-made binary must compute with; no part of the text: whoever knows the build sets it."""
 
     def __str__(self) -> str:
         ref = "" if self.ref is None else f"@{self.ref}"
@@ -51,7 +63,7 @@ class Source:
 
     kind: SourceKind
     path: Path
-    """The tree; for ``bin:`` the binary itself."""
+    """The tree; of a ready-made kind the binary itself."""
     identity: str
     """Equal exactly when the code is, as far as that can be told."""
     label: str
@@ -61,10 +73,16 @@ class Source:
 def parse_source(text: str) -> SourceSpec:
     """Read what ``--mtp-source`` takes; ``SettingsError`` names all forms."""
     form, colon, rest = text.strip().partition(":")
-    parse = {"sdist": _sdist, "git": _git, "pr": _pr, "dir": _dir, "bin": _bin}.get(form)
+    parse = {"release": _release, "sdist": _sdist, "git": _git, "pr": _pr, "dir": _dir, "bin": _bin}.get(form)
     if parse is None or not colon or not rest:
         raise _refusal(text, "is of no known form")
     return parse(text.strip(), rest)
+
+
+def _release(text: str, rest: str) -> SourceSpec:
+    if re.fullmatch(r"b[1-9][0-9]*", rest) is None:
+        raise _refusal(text, "names no release: its tag is b and a number, such as b11434")
+    return SourceSpec(kind=SourceKind.RELEASE, location=rest)
 
 
 def _sdist(text: str, rest: str) -> SourceSpec:
@@ -81,6 +99,8 @@ def _git(text: str, rest: str) -> SourceSpec:
     if match is None:
         raise _refusal(text, "is no git URL: https, ssh, file or an absolute path")
     _refuse_secrets(text, match)
+    if match["scheme"] == "http" and _LOOPBACK.fullmatch(match["host"]) is None:
+        raise _refusal(text, "is plain http, whose code anyone on the way can exchange; use https")
     path, at, ref = rest[match.end() :].rpartition("@")
     if not at or not path.strip("/") or re.search(r"[\x00-\x1f\x7f]", path):
         raise _refusal(text, "has no repository and ref: put @REF behind the URL")
@@ -90,9 +110,9 @@ def _git(text: str, rest: str) -> SourceSpec:
 
 
 def _refuse_secrets(text: str, match: re.Match[str]) -> None:
-    """Keep tokens out of what is shown and stored: any user in https, a password in ssh."""
+    """Keep tokens out of what is shown and stored: any user in https or http, a password in ssh."""
     user = match["user"]
-    if user and (match["scheme"] == "https" or ":" in user):
+    if user and (match["scheme"] != "ssh" or ":" in user):
         shown = text.replace(user, "...")
         raise _refusal(shown, "holds a user or password, which would be shown in reports; use git's credential helper")
 

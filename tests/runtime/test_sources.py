@@ -1,9 +1,8 @@
-"""Every way to a llama.cpp, with real archives and real repositories."""
+"""Sdists, trees and binaries that are there, with real archives and a real pip."""
 
 import hashlib
 import io
 import os
-import subprocess
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ from pytest_mtp.errors import SourceError
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.sources import fetch_source
 from pytest_mtp.runtime.sources.sdist import unpack
+from tests.fakes.git_server import git, new_repository
 
 Fetch = Callable[[str], Source]
 
@@ -27,25 +27,9 @@ def fetch(tmp_path: Path) -> Fetch:
     return lambda text: fetch_source(parse_source(text), Cache(tmp_path / "cache"))
 
 
-def git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org", "-C", str(folder), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-
-def commit(repository: Path, text: str) -> str:
-    (repository / "CMakeLists.txt").write_text(text)
-    git(repository, "add", ".")
-    git(repository, "commit", "-q", "-m", text)
-    return git(repository, "rev-parse", "HEAD")
-
-
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    folder = tmp_path / "llama.cpp"
-    folder.mkdir()
-    git(folder, "init", "-q", "-b", "master")
-    commit(folder, "first")
-    return folder
+    return new_repository(tmp_path / "llama.cpp")
 
 
 def pack(archive: Path, files: dict[str, str]) -> str:
@@ -123,76 +107,6 @@ def test_an_archive_without_llama_cpp_is_refused(tmp_path: Path) -> None:
 @pytest.mark.real
 def test_a_published_sdist_is_what_we_say_it_is(fetch: Fetch) -> None:
     assert (fetch("sdist:9246").path / "tools" / "server" / "CMakeLists.txt").is_file()
-
-
-@pytest.mark.parametrize("ref", ["topic/x", "v1", "pull/1/head", "refs/pull/1/head"])
-def test_git_finds_branches_tags_and_pull_requests(ref: str, fetch: Fetch, repository: Path) -> None:
-    for full in ("refs/heads/topic/x", "refs/tags/v1", "refs/pull/1/head"):
-        git(repository, "update-ref", full, "HEAD")
-    wanted = git(repository, "rev-parse", "HEAD")
-    commit(repository, "second")
-    source = fetch(f"git:{repository}@{ref}")
-    assert (source.identity, source.label) == (f"git-{wanted}", f"{ref} @ {wanted[:7]}")
-    assert (source.path / "CMakeLists.txt").read_text() == "first"
-
-
-def test_git_finds_a_commit_behind_a_branch_by_its_full_sha(fetch: Fetch, repository: Path) -> None:
-    wanted = git(repository, "rev-parse", "HEAD")
-    commit(repository, "second")
-    source = fetch(f"git:file://{repository}@{wanted}")
-    assert (source.path / "CMakeLists.txt").read_text() == "first"
-    assert source.label == wanted[:7]
-
-
-def test_a_branch_that_moved_is_another_source(fetch: Fetch, repository: Path) -> None:
-    first = fetch(f"git:{repository}@master")
-    git(repository, "checkout", "-q", "--orphan", "other")
-    commit(repository, "second")
-    git(repository, "branch", "-q", "-M", "master")  # as a forced push does
-    second = fetch(f"git:{repository}@master")
-    assert [(one.path / "CMakeLists.txt").read_text() for one in (first, second)] == ["first", "second"]
-
-
-def test_the_tree_knows_its_commit(fetch: Fetch, repository: Path) -> None:
-    assert git(fetch(f"git:{repository}@master").path, "rev-parse", "HEAD") == git(repository, "rev-parse", "HEAD")
-
-
-def test_a_mirrored_commit_needs_no_remote_but_a_branch_does(fetch: Fetch, repository: Path) -> None:
-    first = git(repository, "rev-parse", "HEAD")
-    commit(repository, "second")
-    fetch(f"git:{repository}@master")
-    repository.rename(repository.with_name("gone"))
-    for ref in (first, first[:10]):
-        assert (fetch(f"git:{repository}@{ref}").path / "CMakeLists.txt").read_text() == "first"
-    with pytest.raises(SourceError, match="gives no 'master'; check the URL, the ref and the network"):
-        fetch(f"git:{repository}@master")
-
-
-def test_a_mirrored_commit_is_not_fetched_again(repository: Path, tmp_path: Path) -> None:
-    said: list[str] = []
-    spec = parse_source(f"git:{repository}@{git(repository, 'rev-parse', 'HEAD')}")
-    for _ in range(2):
-        fetch_source(spec, Cache(tmp_path / "cache"), said.append)
-    assert said == [f"fetching {spec.ref} of {repository}"]
-
-
-def test_a_removed_entry_is_checked_out_again(fetch: Fetch, repository: Path) -> None:
-    path = fetch(f"git:{repository}@master").path
-    (path.parent / ".mtp-entry.json").unlink()
-    assert (fetch(f"git:{repository}@master").path / "CMakeLists.txt").is_file()
-
-
-@pytest.mark.parametrize(("ref", "hint"), [("nothing", "git says"), ("0123456789", "short sha.*give all of it")])
-def test_a_ref_that_is_not_there_says_what_git_says(ref: str, hint: str, fetch: Fetch, repository: Path) -> None:
-    with pytest.raises(SourceError, match=f"gives no '{ref}'(?s:.*){hint}"):
-        fetch(f"git:{repository}@{ref}")
-
-
-def test_git_works_inside_a_hook(fetch: Fetch, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    elsewhere = repository.with_name("elsewhere")
-    monkeypatch.setenv("GIT_DIR", str(elsewhere))
-    assert (fetch(f"git:{repository}@master").path / "CMakeLists.txt").is_file()
-    assert not elsewhere.exists()
 
 
 def test_a_checkout_is_its_commit_until_something_changes(fetch: Fetch, repository: Path) -> None:

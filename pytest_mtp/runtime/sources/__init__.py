@@ -1,4 +1,4 @@
-"""Have a llama.cpp: from the package index, from git, or where it lies."""
+"""Have a llama.cpp: published binaries, a released sdist, from git, or where it lies."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -9,12 +9,14 @@ from pytest_mtp.runtime.progress import Progress, silent
 from pytest_mtp.runtime.sources.git import GitFetcher
 from pytest_mtp.runtime.sources.local import BinFetcher, DirFetcher
 from pytest_mtp.runtime.sources.protocol import Fetcher
+from pytest_mtp.runtime.sources.release import ReleaseFetcher
 from pytest_mtp.runtime.sources.sdist import SdistFetcher
 
 __all__ = ["Fetcher", "fetch_source"]
 
 _FETCHERS: Mapping[SourceKind, Fetcher] = MappingProxyType(
     {
+        SourceKind.RELEASE: ReleaseFetcher(),
         SourceKind.SDIST: SdistFetcher(),
         SourceKind.GIT: GitFetcher(),
         SourceKind.DIR: DirFetcher(),

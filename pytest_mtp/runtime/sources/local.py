@@ -10,7 +10,7 @@ from pytest_mtp.core.source import Source, SourceSpec
 from pytest_mtp.errors import SourceError
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.progress import Progress
-from pytest_mtp.runtime.sources.git import commit_of, run_git
+from pytest_mtp.runtime.sources.git_command import commit_of, run_git
 
 _DIGITS = 12
 _SHORT = 7
