@@ -1,0 +1,20 @@
+"""How people read amounts of bytes and the progress through them."""
+
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+_STEP = 1000  # decimal, as disks, hubs and downloads count
+
+
+def amount(size: float) -> str:
+    """``16.99 GB`` of a number of bytes, in decimal units."""
+    value, units = float(size), iter(_UNITS)
+    unit = next(units)
+    while value >= _STEP and (larger := next(units, None)):
+        value, unit = value / _STEP, larger
+    return f"{value:.0f} {unit}" if unit in _UNITS[:2] else f"{value:.2f} {unit}"
+
+
+def advance(name: str, done: int, total: int | None, elapsed_s: float) -> str:
+    """``NAME: 12 % of 16.99 GB, 85.00 MB/s``; without the share when the total is unknown."""
+    share = f"{done / total:.0%} of {amount(total)}".replace("%", " %") if total else amount(done)
+    rate = f", {amount(done / elapsed_s)}/s" if elapsed_s > 0 else ""
+    return f"{name}: {share}{rate}"
