@@ -1,5 +1,7 @@
 """What is measured, with what, and what is demanded of it: a profile file as values."""
 
+import math
+import re
 from dataclasses import dataclass, field, replace
 
 from pytest_mtp.core.build_spec import Backend
@@ -36,12 +38,22 @@ class PhantomTable:
     wrong: dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelTable:
     """Which model; ``spec`` is what ``--mtp-model`` takes."""
 
     spec: str
+    sha256: str | None = None
+    """Lowercase hash of the file that ``spec`` names; ``None`` where none was published."""
+    size: int | None = None
+    """Bytes of that file; ``None`` where it was not published, and for the phantom."""
     phantom: PhantomTable | None = None
+
+    def __post_init__(self) -> None:
+        if self.sha256 is not None and re.fullmatch(r"[0-9a-f]{64}", self.sha256) is None:
+            raise SettingsError(f"model.sha256 is {self.sha256!r}; it is 64 lowercase hex digits.")
+        if self.size is not None:
+            _at_least("model.size", self.size, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +132,8 @@ class Gate:
     """Loss of speedup against the baseline that is not yet a regression, as a share."""
     tau_tolerance: float = 0.03
     """Loss of tokens per step that may turn red (only together with a loss of speed), as a share."""
+    tps_tolerance: float = 0.10
+    """Loss of absolute tokens per second that is not yet a regression, as a share; machines drift more than ratios."""
     alpha: float = 0.05
     """Chance of a false red over all looks, and of a false green per class."""
     looks: tuple[int, ...] = (4, 8, 12)
@@ -129,8 +143,9 @@ class Gate:
 
     def __post_init__(self) -> None:
         _at_least("gates.replacements", self.replacements, 0)
-        if not 0 <= self.tolerance < 1 or not 0 <= self.tau_tolerance < 1:
-            raise SettingsError("gates.tolerance and gates.tau_tolerance are shares: 0 or more and below 1.")
+        for name in ("tolerance", "tau_tolerance", "tps_tolerance"):
+            if not 0 <= getattr(self, name) < 1:
+                raise SettingsError(f"gates.{name} is {getattr(self, name)}; it is a share: 0 or more and below 1.")
         if not 0 < self.alpha < 0.5:  # noqa: PLR2004 - above one half a test would prefer the wrong answer
             raise SettingsError(f"gates.alpha is a chance between 0 and 0.5, not {self.alpha}.")
         if not self.looks or list(self.looks) != sorted(set(self.looks)) or self.looks[0] < 2:  # noqa: PLR2004 - t
@@ -161,7 +176,7 @@ class PromptClass:
     reference: Reference | None = None
 
     def __post_init__(self) -> None:
-        if self.floor is not None and self.floor <= 0:
+        if self.floor is not None and not 0 < self.floor < math.inf:
             raise SettingsError(f"The floor of class {self.name} is {self.floor}; a speedup is above 0.")
 
 
@@ -177,6 +192,8 @@ class Profile:
     request: RequestTable
     flag_sets: dict[str, FlagSet]
     classes: tuple[PromptClass, ...]
+    card: str | None = None
+    """The cards it is made for, in words; ``None`` means any machine."""
     build: BuildTable = field(default_factory=BuildTable)
     measure: MeasureTable = field(default_factory=MeasureTable)
     gates: Gate = field(default_factory=Gate)

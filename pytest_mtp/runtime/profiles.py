@@ -1,17 +1,30 @@
-"""Read profiles: shipped by name or from a file, with single values overridden."""
+"""Read profiles: shipped by name or from a file, with those that they extend, and single values overridden."""
 
 import difflib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_mtp.core.profile import Profile
+from pytest_mtp.core.inheritance import EXTENDS, Layer, Merged, merge, override
 from pytest_mtp.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pytest_mtp.core.profile import Profile
 
 _SHIPPED = Path(__file__).parent.parent / "profiles"
 _SCHEMAS = Path(__file__).parent.parent / "schemas"
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """A profile as it will be measured."""
+
+    profile: "Profile"
+    origins: Mapping[tuple[str, ...], str]
+    """The file or override that each value came from; what is not here is a default."""
 
 
 def shipped() -> tuple[str, ...]:
@@ -19,24 +32,73 @@ def shipped() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _SHIPPED.glob("*.toml")))
 
 
-def load_profile(name: str, assignments: Sequence[str] = ()) -> Profile:
+def load_profile(name: str, assignments: Sequence[str] = ()) -> "Profile":
     """The profile of that name or file with ``KEY=VALUE`` overrides; SettingsError says what is wrong where."""
-    document = _read(_locate(name))
-    for assignment in assignments:
-        _assign(document, assignment)
-    _check(document, name)
-    return _convert(document, name)
+    return effective(name, assignments).profile
 
 
-def _locate(name: str) -> Path:
+def effective(name: str, assignments: Sequence[str] = ()) -> Effective:
+    """The profile and where its values came from; one SettingsError tells every problem, a line each."""
+    from pytest_mtp.core.profile_schema import converted
+
+    layers = (*_chain(name), *map(override, assignments))
+    merged = merge(layers)
+    found = _problems(name, layers, merged)
+    if found:
+        raise SettingsError("\n".join(found))
+    try:
+        return Effective(converted(merged.document), merged.origins)
+    except SettingsError as error:
+        raise SettingsError(f"Profile {name}: {error}") from error
+
+
+def _problems(name: str, layers: Sequence[Layer], merged: Merged) -> list[str]:
+    """Each layer's own, named by its file; then what only all of them together show."""
+    from pytest_mtp.core.profile_schema import named_twice, part, problems, value_problems
+
+    schema = json.loads((_SCHEMAS / "profile.json").read_text(encoding="utf-8"))
+    own = [
+        (layer, sentence)
+        for layer in layers
+        for sentence in (*problems(layer.document, part(schema)), *named_twice(layer.document))
+    ]
+    said = {sentence for _, sentence in own}
+    whole = [one for one in (*problems(merged.document, schema), *value_problems(merged.document)) if one not in said]
+    return [*(f"{layer}: {one}" for layer, one in own), *merged.unmatched, *(f"Profile {name}: {one}" for one in whole)]
+
+
+def _chain(name: str) -> tuple[Layer, ...]:
+    """The files that make a profile, the one that extends nothing first."""
+    layers: list[Layer] = []
+    paths: list[Path] = []
+    path = _locate(name, Path())
+    while True:
+        document = _read(path)
+        layers.append(Layer(label=_label(path), document=document))
+        paths.append(path.resolve())
+        base = document.get(EXTENDS)
+        if not isinstance(base, str):
+            return tuple(reversed(layers))
+        path = _locate(base, path.parent, layers[-1])
+        if path.resolve() in paths:
+            around = " -> ".join([*(layer.label for layer in layers), _label(path)])
+            raise SettingsError(f"{layers[0]} extends itself: {around}. One of these must extend another profile.")
+
+
+def _locate(name: str, folder: Path, asking: Layer | None = None) -> Path:
     if name in shipped():
         return _SHIPPED / f"{name}.toml"
-    path = Path(name).expanduser()
+    path = folder / Path(name).expanduser()
     if path.is_file():
         return path
     near = difflib.get_close_matches(name, shipped(), n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
-    raise SettingsError(f"There is no profile {name!r}: shipped are {', '.join(shipped())}; or name a file.{hint}")
+    asked = f"{asking} extends {name!r}, but there" if asking else "There"
+    raise SettingsError(f"{asked} is no profile {name!r}: shipped are {', '.join(shipped())}; or name a file.{hint}")
+
+
+def _label(path: Path) -> str:
+    return path.name if path.parent == _SHIPPED else str(path)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -44,55 +106,3 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"Profile {path} cannot be read: {error}.") from error
-
-
-def _assign(document: dict[str, Any], assignment: str) -> None:
-    """Set one value in place; the key's tables must exist, the schema judges the rest."""
-    key, equals, text = assignment.partition("=")
-    if not equals or not key.strip():
-        raise SettingsError(f"--mtp-set takes KEY=VALUE such as server.ctx=32768, not {assignment!r}.")
-    *tables, last = key.strip().split(".")
-    place = document
-    for table in tables:
-        place = place.setdefault(table, {}) if isinstance(place, dict) else {}
-    if not isinstance(place, dict):
-        raise SettingsError(f"--mtp-set {key}: {tables[-1]} is no table of the profile.")
-    place[last] = _toml_value(text.strip())
-
-
-def _toml_value(text: str) -> Any:
-    """The value as TOML reads it; what TOML cannot read is a plain word."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def _check(document: Mapping[str, Any], name: str) -> None:
-    from jsonschema import Draft202012Validator
-
-    schema = json.loads((_SCHEMAS / "profile.json").read_text(encoding="utf-8"))
-    errors = sorted(Draft202012Validator(schema).iter_errors(document), key=lambda error: error.json_path)
-    if errors:
-        raise SettingsError(f"Profile {name}: {_sentence(errors[0])}")
-
-
-def _sentence(error: Any) -> str:
-    """One error of the schema in words, with the nearest right name for a wrong one."""
-    where = error.json_path.removeprefix("$").lstrip(".") or "the profile"
-    if error.validator != "additionalProperties":
-        return f"{where}: {error.message}."
-    known = list(error.schema.get("properties", {}))
-    unknown = next(key for key in error.instance if key not in known)
-    near = difflib.get_close_matches(unknown, known, n=1)
-    mend = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}."
-    return f"{where} has no {unknown!r}; {mend}"
-
-
-def _convert(document: Mapping[str, Any], name: str) -> Profile:
-    import msgspec
-
-    try:
-        return msgspec.convert(document, Profile)
-    except msgspec.ValidationError as error:
-        raise SettingsError(f"Profile {name}: {error}.") from error
