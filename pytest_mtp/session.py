@@ -34,7 +34,7 @@ from pytest_mtp.runtime.progress import Progress
 from pytest_mtp.runtime.store import Baselines, write_json
 
 _ROOM_FOR_TWO = 2.6  # two models, their caches and compute buffers, in units of the model's size
-_NOT_IN_KEY = {"model", "alias", "host", "speculation"}
+_NOT_IN_KEY = {"model", "alias", "host", "port", "speculation"}
 TOOL = f"pytest-mtp {__version__}"
 
 

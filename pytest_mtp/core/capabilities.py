@@ -86,8 +86,11 @@ class Capabilities:
         return MtpSpelling.IK_SWITCH if any(map(self.offers, switches)) else None
 
 
-def parse_help(text: str) -> Capabilities:
-    """Read the options of a llama-server from its ``--help``; ``InputError`` if the text is none."""
+def parse_help(text: str, *, known_by: str = "--port") -> Capabilities:
+    """Read the options of a program from its ``--help``; ``InputError`` if they lack ``known_by``.
+
+    By that option a llama-server's help is told from other texts, or another program's of llama.cpp.
+    """
     blocks: list[list[str]] = []
     for line in text.splitlines():
         if _ROW.match(line):
@@ -95,9 +98,9 @@ def parse_help(text: str) -> Capabilities:
         elif blocks and line.startswith(" "):
             blocks[-1].append(line)
     capabilities = Capabilities(tuple(map(_option, blocks)))
-    if not capabilities.offers("--port"):
+    if not capabilities.offers(known_by):
         raise InputError(
-            f"This is not the --help of a llama-server: it lists {len(blocks)} options and no --port.\n"
+            f"This is not the --help of a llama-server: it lists {len(blocks)} options and no {known_by}.\n"
             "Check that the binary is llama-server and that it runs on this machine."
         )
     return capabilities

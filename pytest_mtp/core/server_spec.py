@@ -55,6 +55,8 @@ class ServerSpec:
     top_p: float | None = None
     repeat_penalty: float | None = None
     host: str = "127.0.0.1"
+    port: int | None = None
+    """Where it listens; ``None`` is any free port."""
     extra: tuple[str, ...] = ()
     """Further flags of both arms, verbatim."""
     speculation: Speculation | None = None

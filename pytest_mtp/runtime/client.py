@@ -1,4 +1,4 @@
-"""How a running server is asked; the only module that speaks HTTP.
+"""How a running server is asked.
 
 Nothing is retried: a measured request that was repeated is another measurement.
 """
@@ -22,6 +22,7 @@ _CONNECT_S = 5.0
 _STATUS_S = 10.0
 _HEALTH_S = 2.0
 _OK = 200
+_PAGE_TYPE = "text/html"
 _PER_POSITION = "llamacpp:spec_decode_num_accepted_tokens_per_pos_total"
 
 
@@ -63,6 +64,13 @@ class Client:
     def slots(self) -> list[dict[str, Any]]:
         """``/slots``: one entry per slot, each with ``speculative``."""
         return _expect(self._json("GET", "/slots"), list, "/slots")
+
+    def page(self) -> bool:
+        """Whether a browser would be shown a web page at the root."""
+        try:
+            return _PAGE_TYPE in self._send("GET", "/", _STATUS_S).headers.get("content-type", "")
+        except MeasureError:
+            return False
 
     def complete(self, request: Request) -> Answer:
         """Ask for one completion and wait for all of it."""

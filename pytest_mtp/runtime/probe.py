@@ -11,8 +11,11 @@ from pytest_mtp.runtime.process import describe_exit, not_startable, server_envi
 _LINES = 20
 
 
-def probe(binary: Path, *, timeout_s: float = 60.0) -> Capabilities:
-    """Run ``--help`` and read it; the first run of a CUDA binary takes seconds, for its libraries."""
+def probe(binary: Path, *, known_by: str = "--port", timeout_s: float = 60.0) -> Capabilities:
+    """Run ``--help`` and read it; the first run of a CUDA binary takes seconds, for its libraries.
+
+    ``known_by`` is an option that such a program has, so that another program's help is refused.
+    """
     argv = (str(binary), "--help")
     try:
         done = run_text(argv, server_environment(), timeout_s=timeout_s)
@@ -23,6 +26,6 @@ def probe(binary: Path, *, timeout_s: float = 60.0) -> Capabilities:
         raise ServerLate(message) from error
     if done.returncode != 0:
         last = "\n".join((done.stderr or done.stdout).splitlines()[-_LINES:])
-        message = f"llama-server {describe_exit(done.returncode)} when it was asked for its --help."
+        message = f"{binary.name} {describe_exit(done.returncode)} when it was asked for its --help."
         raise ServerDied(message, command=" ".join(argv), log_tail=last)
-    return parse_help(done.stdout)
+    return parse_help(done.stdout, known_by=known_by)

@@ -18,6 +18,7 @@ from pytest_mtp.core.capabilities import Capabilities
 from pytest_mtp.core.request import Answer, Request
 from pytest_mtp.core.server_log import lost_its_port
 from pytest_mtp.core.server_spec import Arm, ServerSpec
+from pytest_mtp.core.serving import address
 from pytest_mtp.errors import MeasureError, ServerDied, ServerImposter, ServerLate
 from pytest_mtp.runtime.client import Client
 from pytest_mtp.runtime.process import accelerator_environment, describe_exit, server_environment, spawn, stop, tail
@@ -138,18 +139,19 @@ class _Launch:
         try:
             _await_ready(server, self.timeout_s)
         except ServerDied as died:
-            if tries <= 1 or not lost_its_port(died.log_tail):
+            if tries <= 1 or self.spec.port is not None or not lost_its_port(died.log_tail):
                 raise
             return self.ready(stack, tries - 1)
         return replace(server, load_s=time.monotonic() - begin)
 
     def _started(self, stack: ExitStack) -> Server:
-        port, environment = _free_port(self.spec.host), server_environment()
+        port = _free_port(self.spec.host) if self.spec.port is None else self.spec.port
+        environment = server_environment()
         command = (*self.command, "--port", str(port))
         process = spawn(command, self.log, environment)
         stack.callback(stop, process)
         # Closed before the process is stopped: an open connection can keep it from ending.
-        client = stack.enter_context(Client(f"http://{self.spec.host}:{port}", self.api_key))
+        client = stack.enter_context(Client(address(self.spec.host, port), self.api_key))
         return Server(
             client=client,
             process=process,
