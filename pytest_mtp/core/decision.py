@@ -61,6 +61,15 @@ def weigh(estimates: Mapping[str, Estimate], limits: Mapping[str, float], gate: 
     return evidence
 
 
+def recurring(again: Mapping[str, Estimate], limits: Mapping[str, float], gate: Gate) -> frozenset[str]:
+    """The flagged classes that are below their limits in fresh starts too: only these are red.
+
+    One test per class at ``gate.alpha``, without sharing it: the first campaign has paid for all of them, and this one
+    can only take a red back.
+    """
+    return frozenset(name for name, estimate in again.items() if estimate.p_below(limits[name]) <= gate.alpha)
+
+
 def _evidence(estimate: Estimate, finding: Finding, tested_at: float) -> Evidence:
     level = 1 - 2 * tested_at
     low, high = estimate.interval(level)

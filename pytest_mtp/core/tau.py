@@ -43,3 +43,16 @@ def acceptance(campaign: Campaign, prompt_class: str) -> Acceptance | None:
         repeatable=len(counts) == 1,
         per_position=samples[0].accepted_per_position,
     )
+
+
+def first_difference(now: Campaign, then: Campaign, prompt_class: str) -> str | None:
+    """The first request of a class whose counts or text are others than recorded, in words; ``None`` if none is."""
+    asked_now, asked_then = (one.samples(Arm.MTP, prompt_class) for one in (now, then))
+    for number, (new, old) in enumerate(zip(asked_now, asked_then, strict=False), start=1):
+        counts = [(one.timings.draft_n_accepted, one.timings.draft_n) for one in (new, old)]
+        if counts[0] != counts[1]:
+            (accepted, drafted), (had_accepted, had_drafted) = counts
+            return f"request {number}: {accepted} of {drafted} drafts accepted, were {had_accepted} of {had_drafted}"
+        if new.text_sha256 != old.text_sha256:
+            return f"request {number}: another text with the same counts"
+    return None

@@ -1,0 +1,70 @@
+"""What a speedup is made of, block by block: S = tau / c exactly, and the three speeds behind it."""
+
+import math
+from dataclasses import dataclass
+
+from pytest_mtp.core.sample import Block, Campaign
+from pytest_mtp.core.server_spec import Arm
+from pytest_mtp.core.speedup import Estimate, block_log_ratio, middle_mean, speedup, throughput
+from pytest_mtp.core.tau import Acceptance, acceptance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Factors:
+    """One class of one campaign, taken apart."""
+
+    acceptance: Acceptance
+    speedup: Estimate
+    step_cost: Estimate
+    """Time of one step with drafts over time of one without."""
+    plain_tps: Estimate
+    mtp_tps: Estimate
+    prompt_tps: Estimate
+    """Prompt tokens per second, both arms together; empty where the prompts are too short to be timed."""
+
+
+def factors(campaign: Campaign, prompt_class: str) -> Factors | None:
+    """The factors of one class; ``None`` while it has no valid sample."""
+    counts = acceptance(campaign, prompt_class)
+    if counts is None:
+        return None
+    return Factors(
+        acceptance=counts,
+        speedup=speedup(campaign, prompt_class),
+        step_cost=step_cost(campaign, prompt_class),
+        plain_tps=throughput(campaign, Arm.PLAIN, prompt_class),
+        mtp_tps=throughput(campaign, Arm.MTP, prompt_class),
+        prompt_tps=prompt_speed(campaign, prompt_class),
+    )
+
+
+def step_cost(campaign: Campaign, prompt_class: str) -> Estimate:
+    """The step cost c of one class: in every block c = tau / S, tau being a count and S a time."""
+    return Estimate(
+        tuple(
+            math.log(_block_tau(block, prompt_class)) - block_log_ratio(block, prompt_class) for block in campaign.valid
+        )
+    )
+
+
+def _block_tau(block: Block, prompt_class: str) -> float:
+    samples = block.start(Arm.MTP).of(prompt_class)
+    return sum(one.timings.predicted_n - 1 for one in samples) / sum(one.timings.steps for one in samples)
+
+
+# A shorter prompt is one batch whose time is mostly overhead, so its rate says nothing about prompt processing.
+SHORTEST_TIMED_PROMPT = 32
+
+
+def prompt_speed(campaign: Campaign, prompt_class: str) -> Estimate:
+    """Prompt tokens per second of one class over both arms; empty where the prompt is too short to be timed."""
+    rates = [
+        [
+            math.log(sample.timings.prompt_tps)
+            for start in block.starts
+            for sample in start.of(prompt_class)
+            if sample.timings.prompt_n >= SHORTEST_TIMED_PROMPT and sample.timings.prompt_ms > 0
+        ]
+        for block in campaign.valid
+    ]
+    return Estimate(tuple(middle_mean(block) for block in rates) if all(rates) else ())
