@@ -26,11 +26,8 @@ def prepare(config: pytest.Config) -> None:
     if settings.mode is Mode.OFF:
         return
     _refuse_workers(config)
-    if settings.mode is Mode.GPU:
-        from pytest_mtp.runtime.machine import gpu_facts
-
-        gpu_facts()  # on a machine without a card this ends the run at once, in one sentence
-    from pytest_mtp.session import Run, effective_profile
+    from pytest_mtp.resolution import effective_profile
+    from pytest_mtp.session import Run
 
     config.stash[RUN] = Run(settings=settings, profile=effective_profile(settings))
     if config.args_source is not pytest.Config.ArgsSource.ARGS:

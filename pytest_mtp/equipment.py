@@ -1,22 +1,43 @@
-"""The way to a server that can be started, for whoever is not pytest: source, build, model, machine."""
+"""The way to a server that can be started: source, build, model, machine."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_mtp.core.build_spec import Build, BuildSpec
+from pytest_mtp.core.capabilities import Capabilities
+from pytest_mtp.core.card import Card
+from pytest_mtp.core.fingerprint import Fingerprint
+from pytest_mtp.core.gguf_header import Header
 from pytest_mtp.core.model import Model, parse_model
 from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.settings import Settings
 from pytest_mtp.core.source import Source, parse_source
 from pytest_mtp.runtime.build import build
 from pytest_mtp.runtime.cache import Cache
+from pytest_mtp.runtime.cards import measured_cards
+from pytest_mtp.runtime.header import model_header
 from pytest_mtp.runtime.machine import fingerprint
 from pytest_mtp.runtime.models import fetch_model
 from pytest_mtp.runtime.probe import probe
 from pytest_mtp.runtime.progress import Progress, silent
 from pytest_mtp.runtime.sources import fetch_source
-from pytest_mtp.session import Equipment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equipment:
+    """What is got ready before the first server starts."""
+
+    build: Build
+    capabilities: Capabilities
+    model: Model
+    header: Header
+    """What the model's file says about itself."""
+    machine: Fingerprint
+    cards: tuple[Card, ...] = ()
+    """Those that the servers compute on; empty on a CPU."""
+    logs: Path
+    """Where the servers log to."""
 
 
 def source_of(settings: Settings, profile: Profile, cache: Cache, progress: Progress = silent) -> Source:
@@ -32,8 +53,12 @@ def build_spec_of(profile: Profile, extra_targets: Sequence[str] = ()) -> BuildS
 
 
 def model_of(settings: Settings, profile: Profile, cache: Cache, progress: Progress = silent) -> Model:
-    """The model that was asked for, else the profile's; ModelError says why it cannot be had."""
-    return fetch_model(parse_model(settings.model or profile.model.spec), profile.model.phantom, cache, progress)
+    """The model that was asked for, else the profile's; ModelError says why it cannot be had.
+
+    Before a baseline is recorded the file is hashed anew.
+    """
+    spec = parse_model(settings.model or profile.model.spec)
+    return fetch_model(spec, profile.model.phantom, cache, progress, verify=settings.update is not None)
 
 
 def build_of(profile: Profile, source: Source, cache: Cache, progress: Progress = silent) -> Build:
@@ -41,13 +66,24 @@ def build_of(profile: Profile, source: Source, cache: Cache, progress: Progress 
     return build(build_spec_of(profile), source, cache, progress)
 
 
-def equip(settings: Settings, profile: Profile, cache: Cache, logs: Path, progress: Progress = silent) -> Equipment:
-    """All that a campaign needs; minutes the first time, then seconds. The servers will log to ``logs``."""
-    made = build_of(profile, source_of(settings, profile, cache, progress), cache, progress)
+def equipment_of(
+    settings: Settings, profile: Profile, made: Build, capabilities: Capabilities, model: Model, logs: Path
+) -> Equipment:
+    """Build and model together with what they and the machine say about themselves; seconds."""
+    device = (profile.build.backend, settings.gpu_id, profile.server.extra)
     return Equipment(
         build=made,
-        capabilities=probe(made.server),
-        model=model_of(settings, profile, cache, progress),
-        machine=fingerprint(profile.build.backend),
+        capabilities=capabilities,
+        model=model,
+        header=model_header(model.path),
+        machine=fingerprint(*device),
+        cards=measured_cards(*device),
         logs=logs,
     )
+
+
+def equip(settings: Settings, profile: Profile, cache: Cache, logs: Path, progress: Progress = silent) -> Equipment:
+    """All that a campaign needs; minutes the first time, then seconds."""
+    made = build_of(profile, source_of(settings, profile, cache, progress), cache, progress)
+    model = model_of(settings, profile, cache, progress)
+    return equipment_of(settings, profile, made, probe(made.server), model, logs)

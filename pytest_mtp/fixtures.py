@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from pytest_mtp.core.server_spec import Arm
     from pytest_mtp.core.source import Source
     from pytest_mtp.core.verdict import ClassResult, Verdict
+    from pytest_mtp.equipment import Equipment
     from pytest_mtp.runtime.cache import Cache
     from pytest_mtp.runtime.progress import Progress
-    from pytest_mtp.session import Case, Equipment, Run
+    from pytest_mtp.session import Case, Run
 
 
 class Shown:
@@ -109,12 +110,10 @@ def mtp_source(mtp_run: "Run", mtp_cache: "Cache", mtp_progress: "Progress") -> 
     Scope: session. Seconds to a minute the first time, then a cache hit.
     Changed by --mtp-source. Errors with the reason when it cannot be had.
     """
-    from pytest_mtp.core.source import parse_source
-    from pytest_mtp.runtime.sources import fetch_source
+    from pytest_mtp.equipment import source_of
 
     with _plainly(mtp_progress):
-        spec = parse_source(mtp_run.settings.source or mtp_run.profile.source.spec)
-        return fetch_source(spec, mtp_cache, mtp_progress)
+        return source_of(mtp_run.settings, mtp_run.profile, mtp_cache, mtp_progress)
 
 
 @pytest.fixture(scope="session")
@@ -123,10 +122,9 @@ def mtp_build_spec(mtp_profile: "Profile") -> "BuildSpec":
 
     Scope: session, free. Override it, or the profile's [build] table, to change CMake options.
     """
-    from pytest_mtp.core.build_spec import BuildSpec
+    from pytest_mtp.equipment import build_spec_of
 
-    build = mtp_profile.build
-    return BuildSpec(backend=build.backend, options=tuple(build.options.items()))
+    return build_spec_of(mtp_profile)
 
 
 @pytest.fixture(scope="session")
@@ -164,37 +162,29 @@ def mtp_model(mtp_run: "Run", mtp_cache: "Cache", mtp_progress: "Progress") -> "
     Scope: session. Ten seconds to write a phantom, a download for a model of the hub, then a cache hit.
     Changed by --mtp-model. Errors with the reason when it cannot be had.
     """
-    from pytest_mtp.core.model import parse_model
-    from pytest_mtp.runtime.models import fetch_model
+    from pytest_mtp.equipment import model_of
 
     with _plainly(mtp_progress):
-        spec = parse_model(mtp_run.settings.model or mtp_run.profile.model.spec)
-        return fetch_model(spec, mtp_run.profile.model.phantom, mtp_cache, mtp_progress)
+        return model_of(mtp_run.settings, mtp_run.profile, mtp_cache, mtp_progress)
 
 
 @pytest.fixture(scope="session")
 def mtp_equipment(
+    mtp_run: "Run",
     mtp_build: "Build",
     mtp_capabilities: "Capabilities",
     mtp_model: "Model",
-    mtp_profile: "Profile",
     tmp_path_factory: pytest.TempPathFactory,
 ) -> "Equipment":
     """Build, model and machine, ready to be measured; the servers' logs go to pytest's temporary folder.
 
     Scope: session; its cost is that of the fixtures it is made of.
     """
-    from pytest_mtp.runtime.machine import fingerprint
-    from pytest_mtp.session import Equipment
+    from pytest_mtp.equipment import equipment_of
 
     with _plainly():
-        return Equipment(
-            build=mtp_build,
-            capabilities=mtp_capabilities,
-            model=mtp_model,
-            machine=fingerprint(mtp_profile.build.backend),
-            logs=tmp_path_factory.mktemp("mtp-servers"),
-        )
+        logs = tmp_path_factory.mktemp("mtp-servers")
+        return equipment_of(mtp_run.settings, mtp_run.profile, mtp_build, mtp_capabilities, mtp_model, logs)
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ OPTIONS = (
         "lock-clocks",
         _yes,
         default=False,
-        help="fix the card's clocks while it is measured, where this user may (default: leave them)",
+        help="fix the card's clocks while it is measured; needs the right to (default: leave them)",
         switch=True,
     ),
     Option(

@@ -1,40 +1,33 @@
 """One run from its settings to its report: what is measured, with what, and what came of it."""
 
-import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from pytest_mtp import __version__
 from pytest_mtp.core.baseline import Recorded, narrowed
-from pytest_mtp.core.build_spec import Backend, Build
-from pytest_mtp.core.capabilities import Capabilities
 from pytest_mtp.core.fingerprint import Fingerprint
-from pytest_mtp.core.flags import negotiate
-from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.core.judge import Yardsticks, enough, judge
-from pytest_mtp.core.model import Model, ModelKind, parse_model
+from pytest_mtp.core.model import ModelKind, parse_model
 from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
-from pytest_mtp.core.sample import Campaign, Circumstances
-from pytest_mtp.core.server_spec import Arm, ServerSpec
-from pytest_mtp.core.settings import Mode, Settings, Update
-from pytest_mtp.core.source import parse_source
+from pytest_mtp.core.sample import Campaign
+from pytest_mtp.core.settings import Settings, Update
 from pytest_mtp.core.verdict import ClassResult, Outcome, Verdict
+from pytest_mtp.equipment import Equipment
 from pytest_mtp.errors import MtpError, SettingsError
+from pytest_mtp.planning import campaign_plan
+from pytest_mtp.runtime.clocks import locked
+from pytest_mtp.runtime.interrupt import sigterm_as_ctrl_c
 from pytest_mtp.runtime.lock import measuring
-from pytest_mtp.runtime.machine import device, memory
+from pytest_mtp.runtime.machine import devices
 from pytest_mtp.runtime.measure import Plan, run_campaign
 from pytest_mtp.runtime.models import phantom_spec
-from pytest_mtp.runtime.process import accelerator_environment
-from pytest_mtp.runtime.profiles import load_profile
 from pytest_mtp.runtime.progress import Progress
 from pytest_mtp.runtime.store import Baselines, write_json
 
-_ROOM_FOR_TWO = 2.6  # two models, their caches and compute buffers, in units of the model's size
-_NOT_IN_KEY = {"model", "alias", "host", "port", "speculation"}
 TOOL = f"pytest-mtp {__version__}"
 
 
@@ -47,52 +40,6 @@ class Case:
 
     def __str__(self) -> str:
         return f"{self.flag_set}-{self.prompt_class}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Equipment:
-    """What the fixtures have got ready before the first server starts."""
-
-    build: Build
-    capabilities: Capabilities
-    model: Model
-    machine: Fingerprint
-    logs: Path
-
-
-def effective_profile(settings: Settings) -> Profile:
-    """The profile with its overrides, and the device that was asked for."""
-    profile = load_profile(settings.profile, settings.assignments)
-    _check_device(profile, settings.mode)
-    parse_source(settings.source or profile.source.spec)
-    model = parse_model(settings.model or profile.model.spec)
-    if model.kind is ModelKind.PHANTOM:
-        phantom_spec(model, profile.model.phantom)
-        if settings.update is not None and model.location != "sound":
-            raise SettingsError(
-                "A phantom with a planted fault cannot be recorded as a baseline; record the sound one."
-            )
-    unknown = [name for name in settings.flag_sets if name not in profile.flag_sets]
-    if unknown:
-        offers = ", ".join(profile.flag_sets)
-        raise SettingsError(f"--mtp-flag-set {unknown[0]}: the profile {profile.name} has {offers}.")
-    for flag_set in settings.flag_sets or profile.flag_sets:
-        profile.server_spec(flag_set, model="any", speculative=True)  # its checks, before a build of minutes
-    return profile
-
-
-def _check_device(profile: Profile, mode: Mode) -> None:
-    on_cpu = profile.build.backend is Backend.CPU
-    if mode is Mode.GPU and on_cpu:
-        raise SettingsError(
-            f"--mtp-gpu measures on a card, the profile {profile.name} is for the CPU: "
-            "use --mtp, or a profile with a GPU backend."
-        )
-    if mode is Mode.CPU and not on_cpu:
-        raise SettingsError(f"The profile {profile.name} is for a card: use --mtp-gpu, or another profile with --mtp.")
-    if mode is Mode.GPU and profile.build.backend is not Backend.CUDA:
-        backend = profile.build.backend.value
-        raise SettingsError(f"Cards of the backend {backend} cannot be told apart yet: measure on CUDA or the CPU.")
 
 
 def cases(profile: Profile, settings: Settings) -> tuple[Case, ...]:
@@ -174,10 +121,10 @@ class Run:
     def _measure(self, flag_set: str, equipment: Equipment, progress: Progress) -> Judged:
         self.machine = equipment.machine
         baselines = Baselines(self.settings.baselines, equipment.machine, self.profile.name)
-        with measuring(device(equipment.machine), progress):
+        with _to_itself(equipment, self.settings, progress) as locked_mhz:
             if self.deadline is None and self.settings.max_time_s is not None:
                 self.deadline = time.monotonic() + self.settings.max_time_s
-            plan, started_at = _plan(self, flag_set, equipment), _now()
+            plan, started_at = self._plan(flag_set, equipment, locked_mhz), _now()
             before = self._unjudged(plan, baselines, started_at)
             self.unfinished = before.campaign
             for campaign in run_campaign(plan, started_at, self._enough(before.yardsticks), progress):
@@ -186,6 +133,13 @@ class Run:
             self.judged[flag_set] = judged = self._recorded(judged, baselines)
         self.unfinished = None
         return judged
+
+    def _plan(self, flag_set: str, equipment: Equipment, locked_mhz: int | None) -> Plan:
+        """The campaign of the selected classes of one flag set."""
+        wanted = {case.prompt_class for case in self.selected if case.flag_set == flag_set}
+        classes = tuple(one for one in self.profile.classes if one.name in wanted)
+        plan = campaign_plan(self.settings, self.profile, equipment, flag_set, classes, locked_mhz)
+        return replace(plan, deadline=self.deadline)
 
     def _unjudged(self, plan: Plan, baselines: Baselines, started_at: str) -> Judged:
         """What the campaign will be held against, found before it is measured."""
@@ -243,6 +197,19 @@ class Run:
         return {name: walk.tau for name, walk in walks.items()}
 
 
+@contextmanager
+def _to_itself(equipment: Equipment, settings: Settings, progress: Progress) -> Iterator[int | None]:
+    """Hold the devices that are measured on, and their clocks where that was asked for; yields the clock in MHz."""
+    with ExitStack() as stack:
+        for one in devices(equipment.machine):
+            stack.enter_context(measuring(one, progress))
+        if not settings.lock_clocks:
+            yield None
+            return
+        stack.enter_context(sigterm_as_ctrl_c())  # else the clocks would stay locked
+        yield stack.enter_context(locked(equipment.cards))
+
+
 def _covers(then: Campaign, now: Campaign) -> bool:
     """Whether a record has every class, asked as it is asked now."""
     return set(narrowed(then, now).classes) >= set(now.classes)
@@ -260,66 +227,6 @@ def _notices(mismatch: str | None, recorded: Recorded | None, now: Campaign) -> 
 def _judged(before: Judged, campaign: Campaign) -> Judged:
     results = judge(campaign, before.yardsticks)
     return replace(before, campaign=campaign, results=results)
-
-
-def _plan(run: Run, flag_set: str, equipment: Equipment) -> Plan:
-    profile, path = run.profile, str(equipment.model.path)
-    specs = {
-        arm: profile.server_spec(flag_set, model=path, speculative=arm is Arm.MTP)
-        for arm in Arm
-    }  # fmt: skip
-    wanted = {case.prompt_class for case in run.selected if case.flag_set == flag_set}
-    classes = tuple(one for one in profile.classes if one.name in wanted)
-    isolation = _isolation(run, equipment.model)
-    return Plan(
-        flag_set=flag_set,
-        binary=equipment.build.server,
-        capabilities=equipment.capabilities,
-        specs=specs,
-        arguments={arm: negotiate(spec, equipment.capabilities) for arm, spec in specs.items()},
-        classes=classes,
-        request=profile.request,
-        measure=profile.measure,
-        isolation=isolation,
-        circumstances=Circumstances(
-            build=equipment.build.identity,
-            build_label=equipment.build.label,
-            model=equipment.model.identity,
-            model_label=equipment.model.label,
-            fingerprint=equipment.machine.slug,
-            isolation=isolation.value,
-            flags=_flags(specs[Arm.MTP]),
-            request={
-                "tokens": str(profile.request.tokens),
-                "seed": str(profile.request.seed),
-                "template": profile.request.template,
-            },
-            prompts={one.name: hashlib.sha256(one.prompt.encode()).hexdigest()[:16] for one in classes},
-            environment=accelerator_environment(),
-        ),
-        folder=equipment.logs,
-        looks=profile.gates.looks,
-        replacements=profile.gates.replacements,
-        deadline=run.deadline,
-    )
-
-
-def _isolation(run: Run, model: Model) -> Isolation:
-    """As asked; AUTO is side by side where memory holds both servers."""
-    asked = run.settings.isolation or run.profile.measure.isolation
-    if asked is not Isolation.AUTO:
-        return asked
-    fits = model.size * _ROOM_FOR_TWO < memory(run.profile.build.backend)
-    return Isolation.SIDE_BY_SIDE if fits else Isolation.ALTERNATE
-
-
-def _flags(spec: ServerSpec) -> dict[str, str]:
-    """The flags as a baseline is keyed by them: canonical names, nothing that only labels."""
-    names = [name for name in ServerSpec.__slots__ if name not in _NOT_IN_KEY]
-    flags = {name: str(getattr(spec, name)) for name in names if getattr(spec, name) not in (None, ())}
-    if spec.speculation is not None:
-        flags |= {"n_max": str(spec.speculation.n_max), "p_min": str(spec.speculation.p_min)}
-    return flags
 
 
 def _now() -> str:

@@ -3,11 +3,9 @@
 import argparse
 import os
 import shutil
-import signal
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -52,10 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM, then 0; 1 when the server dies. With --cli this process becomes llama-cli."""
+    from pytest_mtp.runtime.interrupt import sigterm_as_ctrl_c
     from pytest_mtp.runtime.progress import ProgressLine
 
     line = ProgressLine(sys.stderr)
-    with _sigterm_as_ctrl_c():
+    with sigterm_as_ctrl_c():
         try:
             wish = _wish(parsed)
             return _talk(wish, line) if parsed.cli else _serve(wish, line)
@@ -69,16 +68,6 @@ def run(parsed: argparse.Namespace) -> int:
             return _INTERRUPTED
         finally:
             line.clear()
-
-
-@contextmanager
-def _sigterm_as_ctrl_c() -> Iterator[None]:
-    """Let a polite end by another program take the same way out as Ctrl-C."""
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,11 +17,17 @@ def add_subject(parser: argparse.ArgumentParser) -> None:
 
 
 def subject(parsed: argparse.Namespace) -> tuple[Settings, Profile]:
-    """The settings and the effective profile; SettingsError says what is wrong with them."""
+    """The settings and the effective profile; SettingsError says what is wrong with them, or lacking here."""
+    from pytest_mtp.resolution import effective_profile
+
+    settings = settings_of(parsed)
+    return settings, effective_profile(settings)
+
+
+def settings_of(parsed: argparse.Namespace) -> Settings:
+    """The settings, for a card or the CPU as the profile wants it."""
     from pytest_mtp.runtime.profiles import load_profile
-    from pytest_mtp.session import effective_profile
 
     settings = plain_settings(parsed)
     backend = settings.backend or load_profile(settings.profile, settings.assignments).build.backend
-    settings = replace(settings, mode=Mode.CPU if backend is Backend.CPU else Mode.GPU)
-    return settings, effective_profile(settings)
+    return replace(settings, mode=Mode.CPU if backend is Backend.CPU else Mode.GPU)

@@ -18,3 +18,8 @@ def advance(name: str, done: int, total: int | None, elapsed_s: float) -> str:
     share = f"{done / total:.0%} of {amount(total)}".replace("%", " %") if total else amount(done)
     rate = f", {amount(done / elapsed_s)}/s" if elapsed_s > 0 else ""
     return f"{name}: {share}{rate}"
+
+
+def memory_amount(size: float) -> str:
+    """``22.1 GiB`` or ``237 MiB`` of a number of bytes, in the units of memory."""
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"

@@ -69,11 +69,15 @@ class BuildSpec:
     backend: Backend
     options: Options = ()
     targets: tuple[str, ...] = ("llama-server",)
+    cuda_architectures: tuple[str, ...] = ()
+    """What CUDA compiles for, such as ``86``; empty leaves it to llama.cpp, which takes all that are common."""
 
     def cmake_options(self, cpu_flags: frozenset[str], machine: str) -> Options:
         """Every cache entry given to CMake, sorted, for a CPU with these flags."""
         own = dict(self.options)
         merged = {**_DEFAULTS, **_instruction_sets(cpu_flags, machine), **_backend_options(self.backend)}
+        if self.backend is Backend.CUDA and self.cuda_architectures:
+            merged["CMAKE_CUDA_ARCHITECTURES"] = ";".join(self.cuda_architectures)
         if own.get("BUILD_SHARED_LIBS", "OFF").upper() in _TRUE_WORDS:
             merged |= _BESIDE
         return tuple(sorted({**merged, **own}.items()))

@@ -3,7 +3,10 @@
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from pytest_mtp.core.card import Card
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +22,25 @@ class Fingerprint:
         named = self.facts.get("gpu") or self.facts.get("cpu") or "machine"
         readable = re.sub(r"[^a-z0-9]+", "-", named.lower()).strip("-")[:40]
         return f"{readable}-{digest}"
+
+
+def card_facts(cards: Sequence[Card]) -> dict[str, str]:
+    """The facts of the cards in use, several joined by `` + ``; empty without a card."""
+    if not cards:
+        return {}
+    return {
+        "gpu": _joined(card.name for card in cards),
+        "gpu_uuid": _joined(card.uuid for card in cards),
+        # A minor driver release is no other machine.
+        "driver": _joined({(card.driver or "unknown").split(".", maxsplit=1)[0]: None for card in cards}),
+        "power_limit_w": _joined(_rounded(card.power_limit_w) for card in cards),
+        "gpu_memory_gib": _joined(_rounded(card.memory_total_bytes, 2**30) for card in cards),
+    }
+
+
+def _joined(words: Iterable[str]) -> str:
+    return " + ".join(words)
+
+
+def _rounded(value: float | None, unit: int = 1) -> str:
+    return "unknown" if value is None else str(round(value / unit))

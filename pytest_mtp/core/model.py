@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from pytest_mtp.core.gguf_header import Header
 from pytest_mtp.errors import SettingsError
 
 _FORMS = "phantom, phantom:head=broken, phantom:head=degraded:P[@CLASS], hf:OWNER/REPO/FILE[@REVISION] or a path"
@@ -50,6 +51,18 @@ class Model:
     """Bytes, over all parts."""
     commit: str | None = None
     """The hub's commit that the file is of; ``None`` for what is not of the hub."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glance:
+    """What can be told of a model without having it."""
+
+    here: bool
+    """Whether it is on this disk already."""
+    size: int | None = None
+    """Bytes; ``None``: not told."""
+    header: Header | None = None
+    """``None`` where it must be made first."""
 
 
 def parse_model(text: str) -> ModelSpec:

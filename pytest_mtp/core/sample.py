@@ -9,6 +9,7 @@ from enum import Enum
 
 from pytest_mtp.core.schedule import Order
 from pytest_mtp.core.server_spec import Arm
+from pytest_mtp.core.telemetry import Telemetry
 from pytest_mtp.core.timings import Timings
 
 
@@ -37,6 +38,12 @@ class Start:
     samples: tuple[Sample, ...]
     offloaded: tuple[int, int] | None = None
     """Layers on the GPU and layers in all, where the log says so."""
+    device_bytes: int | None = None
+    """Memory that its log says it took on the cards."""
+    debug_build: bool = False
+    """Whether its log says that llama.cpp was compiled without optimization."""
+    telemetry: Telemetry | None = None
+    """The cards while its requests ran; ``None`` where nobody looked."""
     log_tail: str = ""
 
     def of(self, prompt_class: str) -> tuple[Sample, ...]:
@@ -95,6 +102,12 @@ class Circumstances:
     """A digest of each class's prompt: a class whose prompt changed has no baseline."""
     environment: dict[str, str] = field(default_factory=dict)
     """``GGML_*`` and ``CUDA_*`` variables that the servers saw."""
+    bytes_per_token: int | None = None
+    """Weights that the plain arm reads for each token."""
+    card_memory_bytes: int | None = None
+    """Of the cards in use; ``None`` without one, and where it is not told."""
+    memory_bandwidth: float | None = None
+    """Bytes per second that the memory of the cards is made for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

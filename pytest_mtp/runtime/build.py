@@ -1,20 +1,30 @@
 """Have a llama-server that runs here: compiled once per recipe, or a binary that exists."""
 
+import os
 import platform
-import shlex
-import shutil
 import signal
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
+from pytest_mtp.core.accelerator import resolve_backend
 from pytest_mtp.core.build_spec import Backend, Build, BuildSpec, Options
-from pytest_mtp.core.source import Source, SourceKind
+from pytest_mtp.core.source import Source
+from pytest_mtp.core.toolchain import ARCHITECTURES, cuda_architecture, refusals
 from pytest_mtp.errors import BuildError
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.child import Finished, child_environment, ending, run_text
-from pytest_mtp.runtime.compilation import ENVIRONMENT, KEYED, Compilation, find_tools
+from pytest_mtp.runtime.compilation import Compilation
 from pytest_mtp.runtime.cpu import cpu_flags
 from pytest_mtp.runtime.progress import Progress, silent
+from pytest_mtp.runtime.toolchain import (
+    ENVIRONMENT,
+    KEYED,
+    accelerators,
+    compute_capabilities,
+    find_tools,
+    read_toolchain,
+)
 
 _LOG = "build.log"
 _SERVER = "llama-server"
@@ -24,11 +34,13 @@ _VERSION_TIMEOUT_S = 60.0
 def build(spec: BuildSpec, source: Source, cache: Cache, progress: Progress = silent) -> Build:
     """Return a llama-server of ``source`` that starts here; minutes the first time, then a cache hit.
 
-    ``BuildError`` ends with the compiler's words, or says how the finished binary failed.
+    ``BuildError`` says what these tools cannot compile before they are run, ends with the
+    compiler's words, or says how the finished binary failed.
     """
-    if source.kind is SourceKind.BIN:
-        version, identity = _version(source.path), source.identity
+    if source.kind.ready_made:
+        version, identity = server_version(source.path), source.identity
         return Build(server=source.path, identity=identity, source=identity, label=source.label, version=version)
+    spec = _resolved(spec)
     options = spec.cmake_options(cpu_flags(), platform.machine())
     entry = _compiled(spec, source, options, cache, progress)
     return Build(
@@ -36,53 +48,61 @@ def build(spec: BuildSpec, source: Source, cache: Cache, progress: Progress = si
         identity=entry.name.rpartition("-")[2],
         source=source.identity,
         label=source.label,
-        version=_version(entry / "bin" / _SERVER),
+        version=server_version(entry / "bin" / _SERVER),
         options=options,
         log=entry / _LOG,
     )
 
 
+def _resolved(spec: BuildSpec) -> BuildSpec:
+    """Put this machine's backend for AUTO, and its cards for CUDA where nobody named any."""
+    if spec.backend is Backend.CPU:
+        return spec
+    spec = replace(spec, backend=resolve_backend(spec.backend, accelerators(spec.options)))
+    if spec.backend is not Backend.CUDA or _named_architectures(spec):
+        return spec
+    return replace(spec, cuda_architectures=tuple(map(cuda_architecture, compute_capabilities())))
+
+
+def _named_architectures(spec: BuildSpec) -> tuple[str, ...]:
+    """What CUDA is told to compile for, by whoever wins: the profile, the caller, then the environment."""
+    told = dict(spec.options).get(ARCHITECTURES) or ";".join(spec.cuda_architectures)
+    return tuple(one for one in (told or os.environ.get("CUDAARCHS", "")).split(";") if one)
+
+
 def _compiled(spec: BuildSpec, source: Source, options: Options, cache: Cache, progress: Progress) -> Path:
     """Return the cache entry that holds ``bin/`` and the log."""
     tools = find_tools()
+    toolchain = read_toolchain(tools, spec.backend, spec.options)
+    if refused := refusals(spec.backend, options, _named_architectures(spec), toolchain):
+        raise BuildError("\n".join(refused))
     recipe: dict[str, object] = {
         "name": source.label,
         "source": source.identity,
+        # Backend, architectures and build type are among them.
         "options": dict(options),
         "targets": list(spec.targets),
-        "compilers": _compilers(spec.backend),
+        "compilers": list(toolchain.compilers),
         "environment": child_environment(KEYED),
         "machine": platform.machine(),
     }
 
     def make(entry: Path) -> None:
         Compilation(
-            source=source, options=options, targets=spec.targets, tools=tools, folder=entry, log=entry / _LOG
+            source=source,
+            backend=spec.backend,
+            options=options,
+            targets=spec.targets,
+            tools=tools,
+            launcher=toolchain.launcher,
+            folder=entry,
+            log=entry / _LOG,
         ).run(progress)
 
     return cache.entry("build", recipe, make, progress)
 
 
-def _compilers(backend: Backend) -> list[str]:
-    """Return what the compilers call themselves; an update of one makes a new build."""
-    environment = child_environment(ENVIRONMENT)
-    host = shlex.split(environment.get("CXX", "")) or ["c++"]
-    if shutil.which(host[0]) is None:
-        raise BuildError(f"There is no C++ compiler {host[0]!r}; install one (apt install g++), or set CXX.")
-    commands = [[*host, "--version"]]
-    nvcc = environment.get("CUDACXX") or "nvcc"
-    if backend is Backend.CUDA and shutil.which(nvcc):
-        commands.append([nvcc, "--version"])
-    return [_told_version(run_text(command, environment).stdout) for command in commands]
-
-
-def _told_version(text: str) -> str:
-    """Return the line that holds the version: g++ says it first, nvcc last."""
-    lines = text.strip().splitlines() or [""]
-    return lines[-1] if "nvcc" in lines[0] else lines[0]
-
-
-def _version(server: Path) -> str:
+def server_version(server: Path) -> str:
     """Return what ``--version`` prints, which also proves that the binary starts on this machine."""
     try:
         done = run_text([str(server), "--version"], child_environment(ENVIRONMENT), timeout_s=_VERSION_TIMEOUT_S)

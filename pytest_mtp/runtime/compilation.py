@@ -3,26 +3,19 @@
 import os
 import re
 import shutil
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_mtp.core.build_spec import Options
+from pytest_mtp.core.build_spec import Backend, Options
 from pytest_mtp.core.source import Source
+from pytest_mtp.core.toolchain import Launcher, jobs, suggestion
 from pytest_mtp.errors import BuildError
 from pytest_mtp.runtime.child import child_environment, ending, run_logged
+from pytest_mtp.runtime.launcher import launcher_options, launching
 from pytest_mtp.runtime.progress import Progress
-
-KEYED = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CUDAARCHS", "CUDACXX", "CUDAFLAGS", "CUDAHOSTCXX")
-"""Variables that change what is compiled."""
-
-ENVIRONMENT = (
-    *KEYED, "PATH", "HOME", "LANG", "LC_*", "TMPDIR", "CUDA*", "GGML_*", "CCACHE_*", "LD_LIBRARY_PATH", "VULKAN_SDK",
-    "ROCM_*", "HIP*", "*_proxy", "*_PROXY", "SSL_CERT_*",
-)  # fmt: skip
-"""Variables that a compiler sees."""
+from pytest_mtp.runtime.toolchain import ENVIRONMENT, Tools, find_nvcc
 
 _EXCERPT_LINES = 20
 _LINES_BEFORE_ERROR = 3
@@ -32,31 +25,6 @@ _MINUTE_S = 60
 
 _STEP = re.compile(r"\[\s*(?:(?P<done>\d+)/(?P<total>\d+)|(?P<percent>\d+)%)\]")
 _ERROR = re.compile(r"(?:^|\s)error:|^CMake Error")
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """Paths of what compiles; ``None`` for what is not there and not needed."""
-
-    cmake: str
-    ninja: str | None
-    ccache: str | None
-
-
-def find_tools() -> Tools:
-    """Look on the PATH, then beside this Python, where the wheels of the ``build`` extra put theirs."""
-    cmake, ninja = _which("cmake"), _which("ninja")
-    if cmake is None:
-        raise BuildError("There is no cmake; run: pip install 'pytest-mtp[build]' (or: apt install cmake ninja-build).")
-    if ninja is None and _which("make") is None:
-        raise BuildError(
-            "There is neither ninja nor make; run: pip install 'pytest-mtp[build]' (or: apt install make)."
-        )
-    return Tools(cmake, ninja, _which("ccache"))
-
-
-def _which(name: str) -> str | None:
-    return shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +40,11 @@ class Compilation:
     """
 
     source: Source
+    backend: Backend
     options: Options
     targets: tuple[str, ...]
     tools: Tools
+    launcher: Launcher | None
     folder: Path
     log: Path
 
@@ -83,9 +53,12 @@ class Compilation:
         tree, link = self.folder / "tree", self.folder / "src"
         link.symlink_to(self.source.path, target_is_directory=True)
         try:
+            if (slow := suggestion(self.launcher)) is not None:
+                progress(slow)
             progress(f"configuring {self.source.label}")
-            self._step("Configuring", self._configure(tree, link), progress)
-            self._step("Compiling", self._compile(tree), progress)
+            with launching(self.launcher, self.tools.launcher(self.launcher), self.folder) as told:
+                self._step("Configuring", self._configure(tree, link), told, progress)
+                self._step("Compiling", self._compile(tree), told, progress)
             self._keep(tree)
         finally:
             shutil.rmtree(tree, ignore_errors=True)
@@ -93,33 +66,38 @@ class Compilation:
 
     def _configure(self, tree: Path, link: Path) -> list[str]:
         generator = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={self.tools.ninja}"] if self.tools.ninja else []
-        launchers = [f"-DCMAKE_{one}_COMPILER_LAUNCHER={self.tools.ccache}" for one in ("C", "CXX", "CUDA", "HIP")]
-        options = [f"-D{name}={value}" for name, value in self.options]
-        ours = launchers if self.tools.ccache else []
+        launchers = launcher_options(self.tools.launcher(self.launcher))
+        # The last word of a name counts, so the profile's come last.
+        words = [*generator, *launchers, *self._cuda_compiler(), *(f"-D{name}={value}" for name, value in self.options)]
         # Unused variables are no fault: some options exist in some versions only, and are given to all.
-        return [self.tools.cmake, "--no-warn-unused-cli", "-S", str(link), "-B", str(tree), *generator, *ours, *options]
+        return [self.tools.cmake, "--no-warn-unused-cli", "-S", str(link), "-B", str(tree), *words]
+
+    def _cuda_compiler(self) -> list[str]:
+        """Name nvcc to CMake, which looks for it on the PATH only; CUDACXX, with its flags, is CMake's to read."""
+        nvcc = find_nvcc() if self.backend is Backend.CUDA and not os.environ.get("CUDACXX") else None
+        return [f"-DCMAKE_CUDA_COMPILER={nvcc}"] if nvcc else []
 
     def _compile(self, tree: Path) -> list[str]:
         """Name the program that compiles, without cmake around it: only a direct child dies with us."""
-        jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
-        program = self.tools.ninja or str(_which("make"))
-        return [program, "-C", str(tree), "-j", jobs, *self.targets]
+        return [self.tools.ninja or str(self.tools.make), "-C", str(tree), "-j", str(self._jobs()), *self.targets]
 
-    def _environment(self) -> Mapping[str, str]:
-        return child_environment(
-            ENVIRONMENT,
-            {
-                "CCACHE_BASEDIR": str(self.folder),
-                # llama.cpp asks git for its commit; a repository around the cache must not answer.
-                "GIT_CEILING_DIRECTORIES": str(self.source.path.resolve().parent),
-            },
-        )
+    def _jobs(self) -> int:
+        import psutil
 
-    def _step(self, what: str, command: list[str], progress: Progress) -> None:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        asked = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL")
+        return jobs(cores, psutil.virtual_memory().available, self.backend, asked)
+
+    def _environment(self, told: Mapping[str, str]) -> Mapping[str, str]:
+        # llama.cpp asks git for its commit; a repository around the cache must not answer.
+        ceiling = {"GIT_CEILING_DIRECTORIES": str(self.source.path.resolve().parent)}
+        return child_environment(ENVIRONMENT, {**ceiling, **told})
+
+    def _step(self, what: str, command: list[str], told: Mapping[str, str], progress: Progress) -> None:
         narrator = Narrator(f"building {self.source.label}", progress)
         with self.log.open("a", encoding="utf-8") as file:
             file.write(f"$ {' '.join(command)}\n")
-        returncode = run_logged(command, self._environment(), self.folder, self.log, narrator.hear)
+        returncode = run_logged(command, self._environment(told), self.folder, self.log, narrator.hear)
         if returncode != 0:
             text = self.log.read_text(encoding="utf-8", errors="replace")
             raise BuildError(

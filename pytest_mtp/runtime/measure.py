@@ -5,9 +5,9 @@ When to stop is the caller's to decide; what broke a precondition makes a block 
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_mtp.core.capabilities import Capabilities
@@ -17,11 +17,17 @@ from pytest_mtp.core.profile import MeasureTable, PromptClass, RequestTable
 from pytest_mtp.core.request import Request
 from pytest_mtp.core.sample import ArmFailure, Block, Campaign, Circumstances, Sample, Stage, Start
 from pytest_mtp.core.schedule import Order, block_order, request_order
-from pytest_mtp.core.server_log import offloaded_layers
+from pytest_mtp.core.server_log import debug_build, logged_memory, offloaded_layers
 from pytest_mtp.core.server_spec import Arm, ServerSpec
+from pytest_mtp.core.telemetry import Telemetry
+from pytest_mtp.core.validity import Conditions, invalid_reason
 from pytest_mtp.errors import MeasureError, ServerError
+from pytest_mtp.runtime.clock import CampaignClock
 from pytest_mtp.runtime.progress import Progress
 from pytest_mtp.runtime.server import Server, serve
+from pytest_mtp.runtime.telemetry.absent import Absent
+from pytest_mtp.runtime.telemetry.protocol import Watch
+from pytest_mtp.runtime.telemetry.sampler import sampled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +51,12 @@ class Plan:
     replacements: int
     deadline: float | None = None
     """``time.monotonic()`` after which no further block starts; ``None`` is never."""
+    conditions: Conditions = field(default_factory=Conditions)
+    """What a block must have been measured under to count."""
+    watch: Watch = Absent
+    """Opens what looks at the cards while requests run."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that the servers see besides those of this process: the cards that they are held to."""
 
     def ask(self, prompt_class: PromptClass) -> Request:
         """The request of one class."""
@@ -78,19 +90,19 @@ def run_campaign(
         circumstances=plan.circumstances,
         started_at=started_at,
     )
-    clock = _Clock(plan)
+    clock = CampaignClock(flag_set=plan.flag_set, looks=plan.looks, deadline=plan.deadline)
     while campaign.stopped is None and not enough(campaign):
         campaign = _with_next_block(campaign, plan, clock, progress)
         yield campaign
 
 
-def _with_next_block(campaign: Campaign, plan: Plan, clock: "_Clock", progress: Progress) -> Campaign:
+def _with_next_block(campaign: Campaign, plan: Plan, clock: CampaignClock, progress: Progress) -> Campaign:
     """The campaign with one more block, or with the reason why there is none."""
     reason = clock.spent(len(campaign.valid)) or _hopeless(campaign, plan)
     if reason is not None:
         return replace(campaign, stopped=reason)
     index = len(campaign.blocks)
-    said = clock.prefix(campaign, progress)
+    said = clock.prefix(len(campaign.valid), progress)
     try:
         block = _measure_block(plan, index, said)
     except _ArmFailed as error:
@@ -139,21 +151,24 @@ def _measure_block(plan: Plan, index: int, progress: Progress) -> Block:
         starts, measuring_s = by_isolation[plan.isolation](plan, index, order, progress)
     except (ServerError, MeasureError) as error:
         return _invalid(index, plan, str(error))
-    return Block(index=index, order=order, starts=starts, measuring_s=measuring_s)
+    invalid = invalid_reason(starts, plan.conditions)
+    return Block(index=index, order=order, starts=starts, measuring_s=measuring_s, invalid=invalid)
 
 
 def _side_by_side(plan: Plan, index: int, order: Order, progress: Progress) -> tuple[tuple[Start, ...], float]:
     """Both servers up, one asked at a time, the leading arm alternating from pair to pair."""
     with ExitStack() as stack:
         servers = {arm: stack.enter_context(_started(plan, arm, str(index), progress)) for arm in order}
+        sampler = stack.enter_context(sampled(plan.watch, {arm: server.pid for arm, server in servers.items()}))
         samples: dict[Arm, list[Sample]] = {arm: [] for arm in order}
         began = time.monotonic()
         for pair, prompt_class in plan.rounds():
             progress(f"{prompt_class.name} {pair + 1}/{plan.measure.pairs}")
             for arm in request_order(order, pair):
-                samples[arm].append(_sample(plan, servers[arm], prompt_class, pair))
+                with sampler.during(arm):
+                    samples[arm].append(_sample(plan, servers[arm], prompt_class, pair))
         measuring_s = time.monotonic() - began
-        return tuple(_start(servers[arm], arm, samples[arm]) for arm in order), measuring_s
+        return tuple(_start(servers[arm], samples[arm], sampler.telemetry(arm)) for arm in order), measuring_s
 
 
 def _alternate(plan: Plan, index: int, order: Order, progress: Progress) -> tuple[tuple[Start, ...], float]:
@@ -161,14 +176,15 @@ def _alternate(plan: Plan, index: int, order: Order, progress: Progress) -> tupl
     starts: list[Start] = []
     measuring_s = 0.0
     for arm in order:
-        with _started(plan, arm, str(index), progress) as server:
+        with _started(plan, arm, str(index), progress) as server, sampled(plan.watch, {arm: server.pid}) as sampler:
             began = time.monotonic()
             samples = []
             for pair, prompt_class in plan.rounds():
                 progress(f"{arm.value} {prompt_class.name} {pair + 1}/{plan.measure.pairs}")
-                samples.append(_sample(plan, server, prompt_class, pair))
+                with sampler.during(arm):
+                    samples.append(_sample(plan, server, prompt_class, pair))
             measuring_s += time.monotonic() - began
-            starts.append(_start(server, arm, samples))
+            starts.append(_start(server, samples, sampler.telemetry(arm)))
     return tuple(starts), measuring_s
 
 
@@ -186,6 +202,7 @@ def _started(plan: Plan, arm: Arm, name: str, progress: Progress) -> Iterator[Se
                     plan.folder / f"{plan.flag_set}-{name}-{arm.value}",
                     capabilities=plan.capabilities,
                     start_timeout_s=plan.measure.start_timeout_s,
+                    environment=plan.environment,
                 )
             )
         except ServerError as error:
@@ -221,48 +238,17 @@ def _sample(plan: Plan, server: Server, prompt_class: PromptClass, pair: int) ->
     )
 
 
-def _start(server: Server, arm: Arm, samples: list[Sample]) -> Start:
+def _start(server: Server, samples: Sequence[Sample], telemetry: Telemetry) -> Start:
+    log = server.log_text()
+    memory = logged_memory(log)
     return Start(
-        arm=arm,
+        arm=server.arm,
         command=server.command_line,
         load_s=server.load_s,
         samples=tuple(samples),
-        offloaded=offloaded_layers(server.log_text()),
+        offloaded=offloaded_layers(log),
+        debug_build=debug_build(log),
+        device_bytes=None if memory is None else memory.whole.device,
+        telemetry=telemetry,
         log_tail=server.tail(),
     )
-
-
-class _Clock:
-    """What a campaign has taken so far, and what it may still take."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._began = time.monotonic()
-        self._blocks = 0
-
-    def block_done(self) -> None:
-        self._blocks += 1
-
-    @property
-    def _block_s(self) -> float | None:
-        return (time.monotonic() - self._began) / self._blocks if self._blocks else None
-
-    def spent(self, valid: int) -> str | None:
-        """Why the next block must not start; ``None`` while there is time for it."""
-        if self._plan.deadline is None:
-            return None
-        if time.monotonic() + (self._block_s or 0.0) <= self._plan.deadline:
-            return None
-        return f"the time limit ended it after {valid} valid blocks (--mtp-max-time)"
-
-    def prefix(self, campaign: Campaign, progress: Progress) -> Progress:
-        """``progress`` with the block and the time left in front."""
-        done = len(campaign.valid)
-        look = next((look for look in self._plan.looks if look > done), self._plan.looks[-1])
-        left = "" if self._block_s is None else f", {_minutes(self._block_s * (look - done))} to the next look"
-        said = f"{self._plan.flag_set}: block {done + 1} of {look} (at most {self._plan.looks[-1]}){left}"
-        return lambda text: progress(f"{said}: {text}")
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"  # noqa: PLR2004 - reads well

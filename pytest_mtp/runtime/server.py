@@ -9,10 +9,11 @@ import shlex
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from pytest_mtp.core.capabilities import Capabilities
 from pytest_mtp.core.request import Answer, Request
@@ -84,7 +85,7 @@ class Server:
 
 
 @contextmanager
-def serve(
+def serve(  # noqa: PLR0913 - each is one thing that only the caller knows
     binary: Path,
     arguments: tuple[str, ...],
     spec: ServerSpec,
@@ -92,16 +93,18 @@ def serve(
     *,
     start_timeout_s: float,
     capabilities: Capabilities | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Server]:
     """Run the server for the ``with`` block: own port, ready, and proven to be the arm of ``spec``.
 
-    ``arguments`` are those of ``negotiate``. Raises ServerDied, ServerLate or ServerImposter, each with the log's end.
+    ``arguments`` are those of ``negotiate``; ``environment`` is added to the variables that every server sees.
+    Raises ServerDied, ServerLate or ServerImposter, each with the log's end.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         api_key, key_arguments = stack.enter_context(_api_key(folder, capabilities))
         command = (str(binary), *arguments, *key_arguments)
-        launch = _Launch(command, spec, folder / "server.log", start_timeout_s, api_key)
+        launch = _Launch(command, spec, folder / "server.log", start_timeout_s, api_key, environment)
         server = launch.ready(stack)
         _prove(server, spec)
         yield server
@@ -131,6 +134,7 @@ class _Launch:
     log: Path
     timeout_s: float
     api_key: str | None
+    environment: Mapping[str, str]
 
     def ready(self, stack: ExitStack, tries: int = _PORT_TRIES) -> Server:
         """Start it and wait until it is ready; once more where another process was faster to take the port."""
@@ -146,7 +150,7 @@ class _Launch:
 
     def _started(self, stack: ExitStack) -> Server:
         port = _free_port(self.spec.host) if self.spec.port is None else self.spec.port
-        environment = server_environment()
+        environment = {**server_environment(), **self.environment}
         command = (*self.command, "--port", str(port))
         process = spawn(command, self.log, environment)
         stack.callback(stop, process)
@@ -159,7 +163,7 @@ class _Launch:
             log=self.log,
             port=port,
             arm=self.spec.arm,
-            environment=accelerator_environment(),
+            environment={**accelerator_environment(), **self.environment},
         )
 
 

@@ -13,8 +13,8 @@ from pytest_mtp.core.ui import INDEX, How, Way, download_options, npm_environmen
 from pytest_mtp.errors import BuildError
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.child import child_environment, ending, run_logged, run_text
-from pytest_mtp.runtime.compilation import find_tools
 from pytest_mtp.runtime.progress import Progress, silent
+from pytest_mtp.runtime.toolchain import find_tools
 
 _PAGE = "dist"
 _LOG = "npm.log"

@@ -51,6 +51,7 @@ class FakeHub:
     redirect: bool = False
     """Whether files come from another host name, as they do from the real hub."""
     commit_told: bool = True
+    knows_ranges: bool = True
     requests: list[str] = field(default_factory=list)
     """``METHOD /path``, with ``+token`` where one was sent, and ``Range`` where a part was asked for."""
 
@@ -154,11 +155,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._body(self.hub.wrong_bytes.get(name, data), headers)
 
     def _body(self, data: bytes, headers: dict[str, str]) -> None:
-        start = int(found[1]) if (found := re.match(r"bytes=(\d+)-", self.headers.get("Range", ""))) else 0
-        if start:
-            headers = {**headers, "Content-Range": f"bytes {start}-{len(data) - 1}/{len(data)}"}
+        wanted = re.match(r"bytes=(\d+)-(\d*)", self.headers.get("Range", "")) if self.hub.knows_ranges else None
         cut = self.hub.cuts.pop(0) if self.hub.cuts else None
-        self._send(206 if start else 200, headers, data[start:], cut)
+        if wanted is None:
+            self._send(200, headers, data, cut)
+            return
+        start, end = int(wanted[1]), min(int(wanted[2] or len(data) - 1), len(data) - 1)
+        self._send(206, {**headers, "Content-Range": f"bytes {start}-{end}/{len(data)}"}, data[start : end + 1], cut)
 
     def _list(self, name: str, revision: str) -> None:
         repo = self.hub.repos[name]

@@ -1,4 +1,12 @@
 """What the tests of the plugin share."""
 
-# pytester forgets the modules that a run inside this process imported; numpy cannot be imported twice.
+# pytester forgets the modules that a run inside this process imported: numpy cannot be imported twice, and of ours a
+# second copy would have enums that are not those of the first.
 import scipy.stats  # noqa: F401
+
+import pytest_mtp.farewell
+import pytest_mtp.fixtures
+import pytest_mtp.replay
+import pytest_mtp.reports.properties
+import pytest_mtp.resolution
+import pytest_mtp.session  # noqa: F401

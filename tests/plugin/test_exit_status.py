@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.gguf_file import small_model
+
 _FAKE = Path(__file__).parents[1] / "fakes" / "llama_server.py"
 _PROFILE = """
 name = "fake"
@@ -29,7 +31,7 @@ def gate(pytester: pytest.Pytester, tmp_path: Path) -> Gate:
     server, model = tmp_path / "llama-server", tmp_path / "model.gguf"
     server.write_text(f'#!/bin/sh\nexec {sys.executable} {_FAKE} --fault honest "$@"\n')
     server.chmod(0o755)
-    model.write_bytes(b"GGUF")
+    model.write_bytes(small_model())
     profile = pytester.path / "fake.toml"
     profile.write_text(_PROFILE)
     fixed = ("--mtp", f"--mtp-profile={profile}", f"--mtp-source=bin:{server}", f"--mtp-model={model}")

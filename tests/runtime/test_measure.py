@@ -7,15 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.capabilities import Capabilities
+from pytest_mtp.core.card import Card
 from pytest_mtp.core.flags import negotiate
 from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.core.profile import MeasureTable, PromptClass, RequestTable
 from pytest_mtp.core.sample import Campaign, Stage
 from pytest_mtp.core.server_spec import Arm, ServerSpec, Speculation
+from pytest_mtp.core.telemetry import TelemetrySource
+from pytest_mtp.core.validity import Conditions
 from pytest_mtp.runtime.measure import Plan, run_campaign
 from pytest_mtp.runtime.progress import silent
+from pytest_mtp.runtime.telemetry.nvml import NvmlWatcher
 from tests.campaigns import circumstances
+from tests.fakes.nvml import RTX_3090, FakeNvml
 
 PlanOf = Callable[..., Plan]
 
@@ -121,3 +127,26 @@ def test_progress_names_flag_set_block_and_class(plan_of: PlanOf) -> None:
     said: list[str] = []
     list(run_campaign(plan_of(), "2026-01-01T00:00:00+00:00", lambda c: len(c.valid) >= 1, said.append))
     assert "n3: block 1 of 2 (at most 2): b 2/2" in said
+
+
+@pytest.mark.parametrize("isolation", [Isolation.SIDE_BY_SIDE, Isolation.ALTERNATE])
+def test_every_start_carries_what_was_seen_of_the_machine(plan_of: PlanOf, isolation: Isolation) -> None:
+    (block,) = measured(plan_of(isolation=isolation), blocks=1).valid
+    for start in block.starts:
+        assert start.telemetry is not None
+        assert start.telemetry.source is TelemetrySource.NONE
+        assert start.telemetry.rss_bytes is not None
+
+
+def test_a_throttled_card_makes_its_blocks_invalid_and_keeps_the_evidence(plan_of: PlanOf) -> None:
+    hot = FakeNvml([RTX_3090 | {"CurrentClocksEventReasons": 0x40}])
+    card = Card(index=0, uuid="GPU-3090aaaa", name="RTX 3090")
+    campaign = measured(plan_of(watch=lambda: NvmlWatcher([card], hot)))
+    assert campaign.stopped == "2 blocks were invalid, 1 may be measured again"
+    assert "throttled (thermal slowdown by the hardware) in 100% of the readings" in str(campaign.blocks[0].invalid)
+    assert [start.arm for start in campaign.blocks[0].starts] == list(campaign.blocks[0].order)
+
+
+def test_a_gpu_build_that_computes_on_the_cpu_makes_its_blocks_invalid(plan_of: PlanOf) -> None:
+    campaign = measured(plan_of(conditions=Conditions(backend=Backend.CUDA, gpu_layers=99)))
+    assert "put no layer on a card and computed on the CPU" in str(campaign.blocks[0].invalid)

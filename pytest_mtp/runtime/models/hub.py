@@ -4,16 +4,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_mtp.core.amount import amount
+from pytest_mtp.core.gguf_header import Header, merged, read_header
 from pytest_mtp.core.hub import Found, HubFile, is_commit, mismatch_sentence, room_sentence
 from pytest_mtp.core.hub_refusal import UNASKED, Refusal, Refused, refusal_sentence
-from pytest_mtp.core.model import Model, ModelSpec, part_names
+from pytest_mtp.core.model import Glance, Model, ModelSpec, part_names
 from pytest_mtp.errors import ModelError
 from pytest_mtp.runtime.cache import Cache
+from pytest_mtp.runtime.header import model_header
 from pytest_mtp.runtime.models.digest import Digests
 from pytest_mtp.runtime.models.hub_cache import HubCache, linked_sha256
 from pytest_mtp.runtime.models.hub_client import HubClient
 from pytest_mtp.runtime.models.ledger import Ledger
 from pytest_mtp.runtime.models.local import inspect, model_of
+from pytest_mtp.runtime.models.remote import remote_file
 from pytest_mtp.runtime.progress import Progress
 
 _DEFAULT_REVISION = "main"
@@ -32,12 +35,19 @@ class HubFetcher:
         pin is written when all parts are there. A hub that cannot be asked is no obstacle to a first
         fetch whose files are cached: they are used and not pinned.
         """
-        revision = spec.revision or _DEFAULT_REVISION
-        names = part_names(str(spec.file))
-        asked = tuple(HubFile(repo=spec.location, name=name, revision=revision) for name in names)
-        fetch = _Fetch(client=self.client, cache=cache, progress=progress, asked=asked, refresh=refresh)
+        fetch = _Fetch(client=self.client, cache=cache, progress=progress, asked=_parts(spec), refresh=refresh)
         fetch.sweep()
         return fetch.checked(fetch.at_hand() or fetch.from_hub(), verify=verify)
+
+    def glance(self, spec: ModelSpec, cache: Cache, progress: Progress) -> Glance:
+        """Its header from the hub's cache, else the first megabytes of each file from the hub; nothing is kept."""
+        return _Fetch(client=self.client, cache=cache, progress=progress, asked=_parts(spec), refresh=False).glance()
+
+
+def _parts(spec: ModelSpec) -> tuple[HubFile, ...]:
+    """The files of a model, one for most."""
+    revision = spec.revision or _DEFAULT_REVISION
+    return tuple(HubFile(repo=spec.location, name=name, revision=revision) for name in part_names(str(spec.file)))
 
 
 class _HubError(ModelError):
@@ -107,6 +117,16 @@ class _Fetch:
         self.pins.put({str(part.asked): part.found for part in parts})
         return parts
 
+    def glance(self) -> Glance:
+        """The model as it is cached, or as the hub has it."""
+        if (parts := self.at_hand()) is not None:
+            header = model_header(parts[0].path)
+            return Glance(here=True, size=header.size, header=header)
+        told = self._told()
+        headers = [self._header(part, found) for part, found in zip(self.asked, told, strict=True)]
+        header = merged(headers, name=str(self.asked[0]))
+        return Glance(here=False, size=header.size, header=header)
+
     def checked(self, parts: tuple[_Part, ...], *, verify: bool) -> Model:
         """The model of the parts, once their bytes are known to be the hub's."""
         digests = Digests(self.cache)
@@ -149,6 +169,18 @@ class _Fetch:
                 raise self._error(at, answer)
             told.append(answer)
         return told
+
+    def _header(self, part: HubFile, found: Found) -> Header:
+        at = replace(part, revision=found.commit)
+
+        def stretch(start: int, length: int) -> bytes:
+            answer = self.client.part(at, start, length)
+            if isinstance(answer, Refused):
+                raise self._error(at, answer)
+            return answer
+
+        size = found.size or 0
+        return read_header(remote_file(stretch, size), size, name=str(part))
 
     def _revision(self) -> str:
         """The pinned commit, whose files were deleted, or else the revision as it was asked for."""

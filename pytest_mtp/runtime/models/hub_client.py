@@ -15,6 +15,8 @@ from pytest_mtp.runtime.progress import Progress
 
 T = TypeVar("T")
 
+_PARTIAL = 206
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubClient:
@@ -99,6 +101,21 @@ class HubClient:
         if isinstance(answer, Refused) and answer.kind is Refusal.UNREACHABLE:
             return replace(answer, kind=Refusal.CUT)
         return answer
+
+    def part(self, asked: HubFile, start: int, length: int) -> bytes | Refused:
+        """Some bytes of a file, without its download."""
+        from huggingface_hub import get_session, hf_hub_url
+        from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
+
+        def sent() -> bytes | Refused:
+            url = hf_hub_url(asked.repo, asked.name, revision=asked.revision, endpoint=self.endpoint)
+            headers = {**build_hf_headers(), "Range": f"bytes={start}-{start + length - 1}"}
+            with get_session().stream("GET", url, headers=headers, timeout=self.timeout_s) as response:
+                hf_raise_for_status(response)
+                # A server that knows no ranges would send all 17 GB.
+                return response.read() if response.status_code == _PARTIAL else Refused(kind=Refusal.NO_HUB)
+
+        return _attempt(sent)
 
     def _head(self, asked: HubFile) -> Found | Refused:
         from huggingface_hub import get_hf_file_metadata, hf_hub_url

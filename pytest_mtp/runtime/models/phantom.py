@@ -3,12 +3,16 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_mtp.core.model import Model, ModelSpec
+from pytest_mtp.core.model import Glance, Model, ModelSpec
 from pytest_mtp.core.profile import PhantomTable
 from pytest_mtp.errors import SettingsError
 from pytest_mtp.phantom.spec import PhantomSpec, parse_head
+from pytest_mtp.phantom.tensors import tensors
 from pytest_mtp.runtime.cache import Cache
+from pytest_mtp.runtime.header import model_header
 from pytest_mtp.runtime.progress import Progress
+
+_KIND, _FILE = "phantom", "phantom.gguf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,16 @@ class PhantomFetcher:
         """A finished entry of the cache, made when there is none; nothing of it can be refreshed."""
         del refresh, verify
         return _written(phantom_spec(spec, self.table), cache, progress)
+
+    def glance(self, spec: ModelSpec, cache: Cache, progress: Progress) -> Glance:
+        """Its size by arithmetic; its header once it is written."""
+        del progress
+        phantom = phantom_spec(spec, self.table)
+        size = sum(tensor.stored_bytes() for tensor in tensors(phantom))
+        entry = cache.lookup(_KIND, phantom.recipe)
+        if entry is None:
+            return Glance(here=False, size=size)
+        return Glance(here=True, size=size, header=model_header(entry / _FILE))
 
 
 def phantom_spec(spec: ModelSpec, table: PhantomTable | None) -> PhantomSpec:
@@ -43,8 +57,8 @@ def _written(spec: PhantomSpec, cache: Cache, progress: Progress) -> Model:
     def make(entry: Path) -> None:
         from pytest_mtp.phantom.writer import write
 
-        write(spec, entry / "phantom.gguf", progress)
+        write(spec, entry / _FILE, progress)
 
-    path = cache.entry("phantom", spec.recipe, make) / "phantom.gguf"
+    path = cache.entry(_KIND, spec.recipe, make) / _FILE
     label = "phantom" if str(spec.head) == "sound" else f"phantom:head={spec.head}"
     return Model(path=path, identity=f"phantom-{spec.identity}", label=label, size=path.stat().st_size)

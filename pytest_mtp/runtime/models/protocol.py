@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from pytest_mtp.core.model import Model, ModelSpec
+from pytest_mtp.core.model import Glance, Model, ModelSpec
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.progress import Progress
 
@@ -16,3 +16,6 @@ class Fetcher(Protocol):
         ``refresh`` asks again what a branch or tag stands for; ``verify`` hashes the bytes even if
         that was done lately.
         """
+
+    def glance(self, spec: ModelSpec, cache: Cache, progress: Progress) -> Glance:
+        """Look at what ``spec`` asks for without fetching or making it; MtpError says why it cannot be seen."""

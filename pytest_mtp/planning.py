@@ -1,0 +1,108 @@
+"""From what a run was asked to do to the plan of one campaign, with every circumstance that belongs to its numbers."""
+
+import hashlib
+import platform
+from collections.abc import Mapping
+
+from pytest_mtp.core.card import may_spill, memory_of
+from pytest_mtp.core.flags import negotiate
+from pytest_mtp.core.footprint import DEVICE_MARGIN, footprint
+from pytest_mtp.core.isolation import Isolation
+from pytest_mtp.core.profile import Profile, PromptClass
+from pytest_mtp.core.sample import Circumstances
+from pytest_mtp.core.server_spec import Arm, ServerSpec
+from pytest_mtp.core.settings import Settings
+from pytest_mtp.core.traffic import bytes_per_token
+from pytest_mtp.core.validity import Conditions
+from pytest_mtp.equipment import Equipment
+from pytest_mtp.runtime.cards import hold, telemetry_source
+from pytest_mtp.runtime.machine import memory
+from pytest_mtp.runtime.measure import Plan
+from pytest_mtp.runtime.process import accelerator_environment
+from pytest_mtp.runtime.telemetry import watch_of
+
+_NOT_IN_KEY = {"model", "alias", "host", "port", "speculation"}
+
+
+def campaign_plan(
+    settings: Settings,
+    profile: Profile,
+    equipment: Equipment,
+    flag_set: str,
+    classes: tuple[PromptClass, ...],
+    locked_mhz: int | None,
+) -> Plan:
+    """The campaign of ``classes`` under one flag set, without a deadline; FlagError where the build lacks a flag."""
+    backend, cards = profile.build.backend, equipment.cards
+    held = hold(backend, cards, settings.gpu_id)
+    seen = {**accelerator_environment(), **held}
+    path = str(equipment.model.path)
+    specs = {arm: profile.server_spec(flag_set, model=path, speculative=arm is Arm.MTP) for arm in Arm}
+    isolation = _isolation(settings, profile, equipment, specs)
+    return Plan(
+        flag_set=flag_set,
+        binary=equipment.build.server,
+        capabilities=equipment.capabilities,
+        specs=specs,
+        arguments={arm: negotiate(spec, equipment.capabilities) for arm, spec in specs.items()},
+        classes=classes,
+        request=profile.request,
+        measure=profile.measure,
+        isolation=isolation,
+        circumstances=Circumstances(
+            build=equipment.build.identity,
+            build_label=equipment.build.label,
+            model=equipment.model.identity,
+            model_label=equipment.model.label,
+            fingerprint=equipment.machine.slug,
+            isolation=isolation.value,
+            flags=_flags(specs[Arm.MTP]),
+            request={
+                "tokens": str(profile.request.tokens),
+                "seed": str(profile.request.seed),
+                "template": profile.request.template,
+            },
+            prompts={one.name: hashlib.sha256(one.prompt.encode()).hexdigest()[:16] for one in classes},
+            environment=seen,
+            bytes_per_token=bytes_per_token(equipment.header),
+            card_memory_bytes=memory_of(cards),
+            memory_bandwidth=cards[0].memory_bandwidth if cards else None,
+        ),
+        folder=equipment.logs,
+        looks=profile.gates.looks,
+        replacements=profile.gates.replacements,
+        conditions=Conditions(
+            backend=backend,
+            gpu_layers=specs[Arm.PLAIN].gpu_layers,
+            isolation=isolation,
+            card_memory_bytes=memory_of(cards),
+            may_spill=may_spill(platform.release(), seen),
+            locked_mhz=locked_mhz,
+        ),
+        watch=watch_of(telemetry_source(backend), cards),
+        environment=held,
+    )
+
+
+def _isolation(
+    settings: Settings, profile: Profile, equipment: Equipment, specs: Mapping[Arm, ServerSpec]
+) -> Isolation:
+    """As asked; AUTO is side by side where the memory of the device holds both servers."""
+    asked = settings.isolation or profile.measure.isolation
+    if asked is not Isolation.AUTO:
+        return asked
+    needed = sum(footprint(equipment.header, spec).whole.total + DEVICE_MARGIN for spec in specs.values())
+    return Isolation.SIDE_BY_SIDE if needed < _memory(settings, profile) else Isolation.ALTERNATE
+
+
+def _memory(settings: Settings, profile: Profile) -> int:
+    return memory(profile.build.backend, settings.gpu_id, profile.server.extra)
+
+
+def _flags(spec: ServerSpec) -> dict[str, str]:
+    """The flags as a baseline is keyed by them: canonical names, nothing that only labels."""
+    names = [name for name in ServerSpec.__slots__ if name not in _NOT_IN_KEY]
+    flags = {name: str(getattr(spec, name)) for name in names if getattr(spec, name) not in (None, ())}
+    if spec.speculation is not None:
+        flags |= {"n_max": str(spec.speculation.n_max), "p_min": str(spec.speculation.p_min)}
+    return flags

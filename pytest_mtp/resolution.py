@@ -1,0 +1,75 @@
+"""Which profile is in force: the file, its overrides, and the device that this machine has."""
+
+import platform
+from dataclasses import replace
+
+from pytest_mtp.core.accelerator import resolve_backend
+from pytest_mtp.core.build_spec import Backend
+from pytest_mtp.core.model import ModelKind, parse_model
+from pytest_mtp.core.platform_support import platform_sentence
+from pytest_mtp.core.profile import Profile
+from pytest_mtp.core.settings import Mode, Settings
+from pytest_mtp.core.source import parse_source
+from pytest_mtp.errors import SettingsError
+from pytest_mtp.runtime.cards import measured_cards
+from pytest_mtp.runtime.models import phantom_spec
+from pytest_mtp.runtime.profiles import load_profile
+from pytest_mtp.runtime.toolchain import accelerators
+
+
+def effective_profile(settings: Settings) -> Profile:
+    """The profile as it will be measured, on a device that is here; SettingsError says at once what cannot be."""
+    profile = checked_profile(settings)
+    return replace(profile, build=replace(profile.build, backend=backend_of(settings, profile)))
+
+
+def checked_profile(settings: Settings) -> Profile:
+    """The profile with its overrides, for whatever machine; SettingsError says what is wrong with it."""
+    profile = load_profile(settings.profile, settings.assignments)
+    parse_source(settings.source or profile.source.spec)
+    model = parse_model(settings.model or profile.model.spec)
+    if model.kind is ModelKind.PHANTOM:
+        phantom_spec(model, profile.model.phantom)
+        if settings.update is not None and model.location != "sound":
+            raise SettingsError(
+                "A phantom with a planted fault cannot be recorded as a baseline; record the sound one."
+            )
+    unknown = [name for name in settings.flag_sets if name not in profile.flag_sets]
+    if unknown:
+        offers = ", ".join(profile.flag_sets)
+        raise SettingsError(f"--mtp-flag-set {unknown[0]}: the profile {profile.name} has {offers}.")
+    for flag_set in settings.flag_sets or profile.flag_sets:
+        profile.server_spec(flag_set, model="any", speculative=True)  # its checks, before a build of minutes
+    return profile
+
+
+def backend_of(settings: Settings, profile: Profile) -> Backend:
+    """What computes on this machine, never AUTO; SettingsError and BuildError say why it cannot be what was asked."""
+    asked = settings.backend or profile.build.backend
+    if settings.mode is Mode.CPU:
+        if asked not in (Backend.CPU, Backend.AUTO):
+            said = f"The profile {profile.name} is for a card: use --mtp-gpu, or another profile with --mtp."
+            raise SettingsError(said if settings.backend is None else "--mtp measures on the CPU: use --mtp-gpu.")
+        return Backend.CPU
+    if asked is Backend.CPU:
+        raise SettingsError(
+            f"--mtp-gpu measures on a card, the profile {profile.name} is for the CPU: "
+            "use --mtp, or a profile with a GPU backend."
+        )
+    return _on_a_card(asked, settings, profile)
+
+
+def _on_a_card(asked: Backend, settings: Settings, profile: Profile) -> Backend:
+    if (sentence := platform_sentence(platform.system(), asked)) is not None:
+        raise SettingsError(sentence)
+    if asked is not Backend.AUTO:
+        # Where there is none, or none of that number, this ends the run at once, in one sentence.
+        measured_cards(asked, settings.gpu_id)
+    compiled = not parse_source(settings.source or profile.source.spec).kind.ready_made
+    found = accelerators(tuple(profile.build.options.items()))
+    backend = resolve_backend(asked, found, compiled=compiled)
+    if backend is Backend.CPU:
+        # What is missing is told for the cards that most machines have.
+        measured_cards(Backend.CUDA, settings.gpu_id)
+        backend = resolve_backend(Backend.CUDA, found, compiled=compiled)
+    return backend
