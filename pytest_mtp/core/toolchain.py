@@ -32,9 +32,8 @@ _FIRST_CUDA: Mapping[int, Version] = MappingProxyType(
 # What a CUDA and all later ones no longer compile for: everything below.
 _DROPPED: tuple[tuple[Version, int], ...] = (((12, 0), 50), ((13, 0), 75))
 
-# llama.cpp names these CMakes for Blackwell. What it says any CMake understands is 12Xa, the one card and nothing else.
-_BLACKWELL = 120
-_CMAKE_FOR_BLACKWELL: Version = (3, 31, 8)
+# Of a family of cards, 120f; a plain 12X is made 12Xa by llama.cpp, which any CMake understands.
+_CMAKE_FOR_A_FAMILY: Version = (3, 31, 8)
 _CMAKE_GAP: tuple[Version, Version] = ((4, 0), (4, 0, 2))
 
 _ARCHITECTURE = re.compile(r"(?P<number>[0-9]{2,3})(?P<suffix>[af]?)(?:-real|-virtual)?")
@@ -136,7 +135,7 @@ def refusal(architecture: str, tools: Toolchain) -> str | None:
         return None
     number = int(match["number"])
     refused = None if tools.nvcc is None else _nvcc_refusal(number, tools.nvcc)
-    if refused is None and tools.cmake is not None and _needs_newer_cmake(number, match["suffix"]):
+    if refused is None and tools.cmake is not None and match["suffix"] == "f":
         refused = _cmake_refusal(number, tools.cmake)
     return refused
 
@@ -157,16 +156,11 @@ def _nvcc_refusal(number: int, nvcc: Version) -> str | None:
     return None
 
 
-def _needs_newer_cmake(number: int, suffix: str) -> bool:
-    return suffix == "f" or (number >= _BLACKWELL and suffix != "a")
-
-
 def _cmake_refusal(number: int, cmake: Version) -> str | None:
     low, high = _CMAKE_GAP
-    if cmake >= _CMAKE_FOR_BLACKWELL and not low <= cmake < high:
+    if cmake >= _CMAKE_FOR_A_FAMILY and not low <= cmake < high:
         return None
     return (
-        f"CUDA architecture {number} is only sure to compile with CMake {spelled(_CMAKE_FOR_BLACKWELL)} or newer, but "
-        f"not 4.0.0 or 4.0.1, and this is CMake {spelled(cmake)}; {_NEWER_CMAKE} (or name it {number}a-real in the "
-        f"profile's {ARCHITECTURES})."
+        f"CUDA architecture {number}f needs CMake {spelled(_CMAKE_FOR_A_FAMILY)} or newer, but not 4.0.0 or 4.0.1, "
+        f"and this is CMake {spelled(cmake)}; {_NEWER_CMAKE} (or name it {number} in the profile's {ARCHITECTURES})."
     )

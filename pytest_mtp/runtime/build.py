@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_mtp.core.accelerator import resolve_backend
 from pytest_mtp.core.build_spec import Backend, Build, BuildSpec, Options
 from pytest_mtp.core.source import Source
-from pytest_mtp.core.toolchain import ARCHITECTURES, cuda_architecture, refusals
+from pytest_mtp.core.toolchain import ARCHITECTURES, Toolchain, cuda_architecture, refusals
 from pytest_mtp.errors import BuildError
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.child import Finished, child_environment, ending, run_text
@@ -54,6 +54,16 @@ def build(spec: BuildSpec, source: Source, cache: Cache, progress: Progress = si
     )
 
 
+def complaints(spec: BuildSpec) -> tuple[str, ...]:
+    """Say why ``build`` would not even begin, a sentence each; ``BuildError`` where a tool is missing."""
+    spec = _resolved(spec)
+    return _complaints(spec, read_toolchain(find_tools(), spec.backend, spec.options))
+
+
+def _complaints(spec: BuildSpec, toolchain: Toolchain) -> tuple[str, ...]:
+    return refusals(spec.backend, spec.options, _named_architectures(spec), toolchain)
+
+
 def _resolved(spec: BuildSpec) -> BuildSpec:
     """Put this machine's backend for AUTO, and its cards for CUDA where nobody named any."""
     if spec.backend is Backend.CPU:
@@ -74,7 +84,7 @@ def _compiled(spec: BuildSpec, source: Source, options: Options, cache: Cache, p
     """Return the cache entry that holds ``bin/`` and the log."""
     tools = find_tools()
     toolchain = read_toolchain(tools, spec.backend, spec.options)
-    if refused := refusals(spec.backend, options, _named_architectures(spec), toolchain):
+    if refused := _complaints(spec, toolchain):
         raise BuildError("\n".join(refused))
     recipe: dict[str, object] = {
         "name": source.label,

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,9 @@ from pytest_mtp.runtime.progress import Progress, silent
 Recipe = Mapping[str, object]
 """JSON values by name: everything that makes an entry what it is."""
 
-_STAMP = ".mtp-entry.json"
+STAMP = ".mtp-entry.json"
+"""The file of an entry that holds its recipe; its time of change is when the entry was last used."""
+
 _MEND = "Free space or give another folder with --mtp-cache-dir."
 
 
@@ -51,9 +53,14 @@ class Cache:
     root: Path
 
     def lookup(self, kind: str, recipe: Recipe) -> Path | None:
-        """Return the entry's folder, or ``None`` when it was never finished."""
+        """Return the entry's folder, or ``None`` when it was never finished; to find it is to use it."""
         folder = self._folder(kind, recipe)
-        return folder if (folder / _STAMP).is_file() else None
+        stamp = folder / STAMP
+        if not stamp.is_file():
+            return None
+        with suppress(OSError):  # a cache that cannot be written is still read
+            os.utime(stamp)
+        return folder
 
     def entry(self, kind: str, recipe: Recipe, make: Callable[[Path], None], progress: Progress = silent) -> Path:
         """Return the entry's folder, filled by ``make`` when there is none.
@@ -87,6 +94,17 @@ class Cache:
         finally:
             lock.release()
 
+    @contextmanager
+    def attempt(self, folder: Path) -> Iterator[bool]:
+        """Hold the lock beside ``folder`` if nobody has it, and tell whether; ``OSError`` when the disk refuses."""
+        lock = filelock.FileLock(f"{folder}.lock")
+        with suppress(filelock.Timeout):
+            lock.acquire(timeout=0)
+        try:
+            yield lock.is_locked
+        finally:
+            lock.release()
+
     def _folder(self, kind: str, recipe: Recipe) -> Path:
         slug = re.sub(r"[^A-Za-z0-9._]+", "-", str(recipe.get("name", ""))).strip("-.")[:60]
         name = recipe_hash(recipe)
@@ -111,12 +129,12 @@ def _make_anew(folder: Path, make: Callable[[Path], None]) -> None:
 
 def _stamp(folder: Path, recipe: Recipe) -> None:
     """Write the recipe so that a crash leaves either no stamp or a whole one."""
-    draft = folder / f"{_STAMP}.draft"
+    draft = folder / f"{STAMP}.draft"
     with draft.open("w", encoding="utf-8") as file:
         json.dump(recipe, file, sort_keys=True, indent=2)
         file.flush()
         os.fsync(file.fileno())
-    draft.replace(folder / _STAMP)
+    draft.replace(folder / STAMP)
     directory = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(directory)

@@ -53,7 +53,17 @@ def test_the_profile_wins_and_each_option_is_told_once() -> None:
     assert dict(told)["CMAKE_CUDA_ARCHITECTURES"] == "86"
 
 
-@pytest.mark.parametrize("backend", [one for one in Backend if one is not Backend.CPU])
+def test_cuda_is_compiled_for_the_named_architectures_and_the_profile_wins() -> None:
+    named = ("86", "89")
+    spec = BuildSpec(backend=Backend.CUDA, cuda_architectures=named)
+    assert ("CMAKE_CUDA_ARCHITECTURES", "86;89") in spec.cmake_options(frozenset(), "x86_64")
+    own = BuildSpec(backend=Backend.CUDA, cuda_architectures=named, options=(("CMAKE_CUDA_ARCHITECTURES", "90"),))
+    assert dict(own.cmake_options(frozenset(), "x86_64"))["CMAKE_CUDA_ARCHITECTURES"] == "90"
+    cpu = BuildSpec(backend=Backend.CPU, cuda_architectures=named)
+    assert "CMAKE_CUDA_ARCHITECTURES" not in dict(cpu.cmake_options(frozenset(), "x86_64"))
+
+
+@pytest.mark.parametrize("backend", [one for one in Backend if one not in {Backend.AUTO, Backend.CPU}])
 def test_a_backend_is_switched_on_by_its_name(backend: Backend) -> None:
     assert (f"GGML_{backend.name}", "ON") in BuildSpec(backend=backend).cmake_options(frozenset(), "aarch64")
 

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from pytest_mtp.core.build_spec import Backend, Build, BuildSpec
 from pytest_mtp.core.source import Source, SourceKind
 from pytest_mtp.errors import BuildError
-from pytest_mtp.runtime.build import build
+from pytest_mtp.runtime.build import build, complaints
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.compilation import Narrator, elapsed, excerpt
 
@@ -45,8 +46,7 @@ def tree(folder: Path, *, word: str = WORD) -> Source:
 
 
 def script(path: Path, text: str) -> Source:
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
+    executable(path, text)
     return Source(kind=SourceKind.BIN, path=path, identity="bin-1", label="mine")
 
 
@@ -123,16 +123,128 @@ def test_an_unchanged_file_of_another_tree_is_not_compiled_again(tmp_path: Path)
     assert int(counted["cache_miss"]) == 3
 
 
-def test_make_is_used_where_ninja_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is the whole PATH: a compiler with cmake and make, and nothing that is optional."""
     tools = tmp_path / "tools"
     tools.mkdir()
     for name in ("cmake", "make", "c++", "cc", "ld", "ar", "ranlib", "as", "sh"):
         (tools / name).symlink_to(str(shutil.which(name)))
     monkeypatch.setenv("PATH", str(tools))
+    return tools
+
+
+def executable(path: Path, text: str) -> None:
+    path.unlink(missing_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def log_of(made: Build) -> str:
+    return str(made.log and made.log.read_text())
+
+
+@pytest.mark.usefixtures("bare")
+def test_make_is_used_where_ninja_is_missing(tmp_path: Path) -> None:
     said: list[str] = []
     made = build(SPEC, tree(tmp_path / "src"), Cache(tmp_path / "cache"), said.append)
     assert said[-1].startswith("building b7: 100%, ")
-    assert "-G Ninja" not in str(made.log and made.log.read_text())
+    assert "-G Ninja" not in log_of(made)
+
+
+@pytest.mark.usefixtures("bare")
+def test_a_build_that_nothing_will_speed_up_says_what_would_once(tmp_path: Path) -> None:
+    said: list[str] = []
+    build(SPEC, tree(tmp_path / "src"), Cache(tmp_path / "cache"), said.append)
+    assert [place for place, text in enumerate(said) if "install ccache" in text] == [0]
+
+
+def test_sccache_compiles_where_ccache_is_missing_and_its_server_ends_with_the_build(
+    bare: Path, tmp_path: Path
+) -> None:
+    told = tmp_path / "told"
+    executable(
+        bare / "sccache",
+        f"""
+        case "$1" in
+        --version) echo sccache 0.16.0 ;;
+        --stop-server) echo "stop $SCCACHE_SERVER_PORT" >> '{told}' ;;
+        *) echo "$SCCACHE_BASEDIRS $SCCACHE_SERVER_PORT" >> '{told}'; exec "$@" ;;
+        esac""",
+    )
+    made = build(SPEC, tree(tmp_path / "src"), Cache(tmp_path / "cache"))
+    *compiled, stopped = told.read_text().splitlines()
+    port = stopped.removeprefix("stop ")
+    assert compiled == [f"{made.server.parents[1]} {port}"] * 2
+    assert port.isdecimal()
+
+
+def test_as_many_compilers_run_as_the_user_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CMAKE_BUILD_PARALLEL_LEVEL", "7")
+    assert " -j 7 llama-server\n" in log_of(build(SPEC, tree(tmp_path / "src"), Cache(tmp_path / "cache")))
+
+
+@pytest.mark.parametrize(
+    ("cmake", "nvcc", "options", "cause"),
+    [
+        ("3.25.1", "13.0", {"CMAKE_CUDA_ARCHITECTURES": "86;120f"}, "architecture 120f .* this is CMake 3.25.1"),
+        ("4.1.2", "13.0", {"CMAKE_CUDA_ARCHITECTURES": "70"}, "not for 70, and this nvcc is 13.0"),
+        ("4.1.2", "12.6", {"CMAKE_CUDA_ARCHITECTURES": "120a-real"}, "needs CUDA 12.8 or newer"),
+        ("3.16.3", "11.4", {"CMAKE_CUDA_ARCHITECTURES": "86"}, "needs CMake 3.18 or newer"),
+        ("4.1.2", "12.8", {"CMAKE_BUILD_TYPE": "Debug", "CMAKE_CUDA_ARCHITECTURES": "86"}, "is a Release"),
+    ],
+)
+def test_what_the_tools_cannot_compile_is_refused_before_anything_is_configured(
+    cmake: str, nvcc: str, options: dict[str, str], cause: str, *, bare: Path, tmp_path: Path
+) -> None:
+    executable(bare / "cmake", f"echo cmake version {cmake}")
+    executable(bare / "nvcc", f"echo 'nvcc: NVIDIA (R)'; echo 'Cuda compilation tools, release {nvcc}, V{nvcc}.88'")
+    spec = BuildSpec(backend=Backend.CUDA, options=tuple(options.items()))
+    with pytest.raises(BuildError, match=cause):
+        build(spec, tree(tmp_path / "src"), Cache(tmp_path / "cache"))
+    assert not (tmp_path / "cache").exists()
+
+
+def test_what_would_be_refused_can_be_asked_without_a_build(bare: Path) -> None:
+    executable(bare / "nvcc", "echo 'Cuda compilation tools, release 13.0, V13.0.88'")
+    (said,) = complaints(BuildSpec(backend=Backend.CUDA, cuda_architectures=("70",)))
+    assert "not for 70" in said
+    assert complaints(SPEC) == ()
+
+
+def test_the_architectures_of_the_caller_and_of_the_environment_are_refused_too(
+    bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executable(bare / "nvcc", "echo 'Cuda compilation tools, release 13.0, V13.0.88'")
+    source, cache = tree(tmp_path / "src"), Cache(tmp_path / "cache")
+    with pytest.raises(BuildError, match="not for 61"):
+        build(BuildSpec(backend=Backend.CUDA, cuda_architectures=("86", "61")), source, cache)
+    monkeypatch.setenv("CUDAARCHS", "52")
+    with pytest.raises(BuildError, match="not for 52"):
+        build(BuildSpec(backend=Backend.CUDA), source, cache)
+
+
+def test_cuda_is_compiled_for_the_architectures_asked_by_the_nvcc_that_was_found(bare: Path, tmp_path: Path) -> None:
+    executable(bare / "nvcc", "echo 'Cuda compilation tools, release 11.8, V11.8.88'")
+    spec = BuildSpec(backend=Backend.CUDA, cuda_architectures=("86", "89"))
+    made = build(spec, tree(tmp_path / "src"), Cache(tmp_path / "cache"))
+    assert dict(made.options)["CMAKE_CUDA_ARCHITECTURES"] == "86;89"
+    assert f"-DCMAKE_CUDA_COMPILER={bare / 'nvcc'} " in log_of(made)
+
+
+def test_another_nvcc_is_another_build(bare: Path, tmp_path: Path) -> None:
+    source, cache = tree(tmp_path / "src"), Cache(tmp_path / "cache")
+    spec = BuildSpec(backend=Backend.CUDA, cuda_architectures=("86",))
+    identities = []
+    for version in ("12.4", "12.8"):
+        executable(bare / "nvcc", f"echo 'Cuda compilation tools, release {version}, V{version}.1'")
+        identities.append(build(spec, source, cache).identity)
+    assert len(set(identities)) == 2
+
+
+def test_a_backend_without_its_compiler_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="metal is Apple's"):
+        build(BuildSpec(backend=Backend.METAL), tree(tmp_path / "src"), Cache(tmp_path / "cache"))
 
 
 @pytest.mark.parametrize(
@@ -158,6 +270,11 @@ def test_a_given_binary_is_taken_as_it_is(tmp_path: Path) -> None:
     made = given(script(tmp_path / "server", "echo 'version: 9206 (2dff7ff8f)' >&2; echo built with x >&2"))
     assert (made.version, made.identity, made.log) == ("version: 9206 (2dff7ff8f)", "bin-1", None)
     assert made.server == tmp_path / "server"
+
+
+def test_a_published_binary_is_not_compiled(tmp_path: Path) -> None:
+    published = replace(script(tmp_path / "server", "echo version: 1"), kind=SourceKind.RELEASE)
+    assert build(SPEC, published, Cache(tmp_path / "cache")).server == tmp_path / "server"
 
 
 @pytest.mark.parametrize(

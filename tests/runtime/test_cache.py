@@ -1,6 +1,7 @@
 """Entries are whole or absent, also with several processes."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -68,6 +69,24 @@ def test_lookup_finds_only_what_was_finished(tmp_path: Path) -> None:
 
     folder = cache.entry("thing", {"a": 1}, make)
     assert cache.lookup("thing", {"a": 1}) == folder
+
+
+def test_to_find_an_entry_is_to_use_it(tmp_path: Path) -> None:
+    folder = Cache(tmp_path).entry("thing", {"a": 1}, lambda _: None)
+    stamp = folder / ".mtp-entry.json"
+    os.utime(stamp, (0, 0))
+    Cache(tmp_path).lookup("thing", {"a": 1})
+    assert stamp.stat().st_mtime > 0
+    assert json.loads(stamp.read_text()) == {"a": 1}
+
+
+def test_an_attempt_tells_whether_somebody_works_on_the_entry(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    folder = cache.entry("thing", {"a": 1}, lambda _: None)
+    with cache.attempt(folder) as first, cache.attempt(folder) as second:
+        assert (first, second) == (True, False)
+    with cache.attempt(folder) as again:
+        assert again
 
 
 def test_what_a_failed_make_left_can_be_read_and_is_then_replaced(tmp_path: Path) -> None:
