@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from pytest_mtp import __version__
-from pytest_mtp.commands import profile, report, serve
+from pytest_mtp.commands import cache, doctor, profile, report, serve
 from pytest_mtp.commands.protocol import Command
 from pytest_mtp.errors import MtpError
 
-COMMANDS: Mapping[str, Command] = MappingProxyType({"profile": profile, "report": report, "serve": serve})
+COMMANDS: Mapping[str, Command] = MappingProxyType(
+    {"cache": cache, "doctor": doctor, "profile": profile, "report": report, "serve": serve}
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

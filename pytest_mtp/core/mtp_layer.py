@@ -44,6 +44,16 @@ def load_complaint(header: Header, log_text: str) -> str | None:
     return None
 
 
+def explained(failure: str, header: Header | None, log_text: str) -> str:
+    """The failure of a server's start, after the reason where its model and its log tell one.
+
+    ``log_text`` may be the log's end, since a build that does not load a model ends with why. ``header=None``
+    is a model that could not be looked into.
+    """
+    reason = None if header is None else load_complaint(header, log_text)
+    return failure if reason is None else f"{reason}\n{failure}"
+
+
 def _not_announced(header: Header, *, present: bool) -> str:
     key = f"{header.architecture}.nextn_predict_layers"
     if present:

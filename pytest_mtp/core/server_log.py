@@ -9,6 +9,7 @@ _OFFLOADED = re.compile(r"offloaded (\d+)/(\d+) layers to GPU")
 # "file.cpp:12: GGML_ASSERT(...) failed", as printed before a backtrace that may be longer than any excerpt.
 _FAILED_CHECK = re.compile(r"^\S+\.(?:c|cc|cpp|cu|cuh|h|hpp|m|mm):\d+: ")
 _BUFFER = re.compile(r"^.*?(\S+) +(model|KV|RS|compute) buffer size = *([\d.]+) MiB", re.MULTILINE)
+_OF_THE_HOST = ("CPU", "AMX")
 _NEW_CONTEXT = "constructing llama_context"
 _PARTS = {"model": "weights", "KV": "kv", "RS": "recurrent", "compute": "compute"}
 _DRAFT_PARTS = _PARTS | {"KV": "draft_kv", "compute": "draft_compute"}
@@ -73,5 +74,5 @@ def _buffers(log_text: str) -> Iterator[tuple[int, str, str, Place]]:
     for context, text in enumerate(log_text.split(_NEW_CONTEXT)):
         for match in _BUFFER.finditer(text):
             size = round(float(match[3]) * 2**20)
-            host = match[1].startswith("CPU") or match[1].endswith("_Host")
+            host = match[1].startswith(_OF_THE_HOST) or match[1].endswith("_Host")
             yield context, match[2], match[1], Place(0, size) if host else Place(size, 0)

@@ -19,7 +19,7 @@ from pytest_mtp.core.server_spec import ServerSpec, Speculation
 from pytest_mtp.errors import InputError
 from pytest_mtp.phantom.spec import PhantomSpec
 from pytest_mtp.phantom.writer import write
-from tests.fakes.gguf_file import F32, Q8_0, Typed, fields, gguf, small_model, split_model, tensors
+from tests.fakes.gguf_file import F32, Q8_0, Typed, Value, fields, gguf, small_model, split_model, tensors
 
 PHANTOM = PhantomSpec(
     seed=7, layers=4, n_embd=128, n_ff=96, chain_length=20, weights="q8_0", wrong=(("code", 0.0), ("prose", 0.5))
@@ -78,8 +78,12 @@ def test_the_label_of_the_mix_is_the_files_own_or_the_type_of_most_numbers() -> 
     assert read(gguf(fields())).quantization == "empty"
 
 
+def test_an_embedding_that_is_no_table_has_no_tokens() -> None:
+    assert read(gguf(fields(), [("token_embd.weight", (32,), F32)])).vocabulary == 0
+
+
 def test_values_of_every_type_are_read() -> None:
-    values = {
+    values: dict[str, tuple[Value | Typed, object]] = {
         "u8": (Typed(0, b"\xff"), 255),
         "i8": (Typed(1, b"\xff"), -1),
         "i64": (Typed(11, struct.pack("<q", -5)), -5),
@@ -90,7 +94,7 @@ def test_values_of_every_type_are_read() -> None:
         "long": (list(range(2000)), Array("i32", 2000)),
         "words": (["a", "b"], Array("string", 2)),
     }
-    header = read(gguf(fields() | {key: value for key, (value, _) in values.items()}))
+    header = read(gguf(fields() | {key: said for key, (said, _) in values.items()}))
     assert {key: header.fields[key] for key in values} == {key: expected for key, (_, expected) in values.items()}
 
 

@@ -81,11 +81,10 @@ def _size(shape: tuple[int, ...], kind: int) -> int:
 
 def fields(**more: Value) -> dict[str, Value | Typed]:
     """What a qwen35 of one trunk block and an MTP layer says; keys of ``more`` are of its architecture."""
-    about = {"block_count": 2, "nextn_predict_layers": 1, "embedding_length": 32, "feed_forward_length": 64}
-    heads = {"attention.head_count": 2, "attention.head_count_kv": 1}
-    return {"general.architecture": "qwen35"} | {
-        f"qwen35.{key}": value for key, value in (about | heads | more).items()
-    }
+    about: dict[str, Value] = {"block_count": 2, "nextn_predict_layers": 1, "embedding_length": 32}
+    about |= {"feed_forward_length": 64, "attention.head_count": 2, "attention.head_count_kv": 1}
+    said: dict[str, Value | Typed] = {f"qwen35.{key}": value for key, value in (about | more).items()}
+    return {"general.architecture": "qwen35"} | said
 
 
 def tensors(*, head: bool = True) -> list[Tensor]:

@@ -105,7 +105,10 @@ class HubClient:
     def part(self, asked: HubFile, start: int, length: int) -> bytes | Refused:
         """Some bytes of a file, without its download."""
         from huggingface_hub import get_session, hf_hub_url
-        from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
+        from huggingface_hub.utils import (  # type: ignore[attr-defined]  # exported, but lazily
+            build_hf_headers,
+            hf_raise_for_status,
+        )
 
         def sent() -> bytes | Refused:
             url = hf_hub_url(asked.repo, asked.name, revision=asked.revision, endpoint=self.endpoint)

@@ -1,12 +1,15 @@
-"""A model that lies on this disk: all its parts are there, are GGUF, and are what they should be."""
+"""A model that lies on this disk: all its parts are there, are whole, and have an MTP layer."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_mtp.core.model import Model, ModelSpec, content_identity, part_names
-from pytest_mtp.errors import ModelError
+from pytest_mtp.core.gguf_header import Header
+from pytest_mtp.core.model import Glance, Model, ModelSpec, content_identity, part_names
+from pytest_mtp.core.mtp_layer import mtp_complaint
+from pytest_mtp.errors import InputError, ModelError
 from pytest_mtp.runtime.cache import Cache
-from pytest_mtp.runtime.models.digest import Digests, reading
+from pytest_mtp.runtime.header import model_header
+from pytest_mtp.runtime.models.digest import Digests
 from pytest_mtp.runtime.progress import Progress
 
 
@@ -16,20 +19,24 @@ class LocalFetcher:
     def fetch(self, spec: ModelSpec, cache: Cache, progress: Progress, *, refresh: bool, verify: bool) -> Model:
         """The model of a path; its hash is remembered in the cache, the file stays untouched."""
         del refresh
-        asked = _expanded(spec.location)
-        parts = [asked.with_name(name) for name in part_names(asked.name)]
+        parts = _parts(spec)
         inspect(parts)
         digests = Digests(cache)
         return model_of(parts, [digests.sha256(part, progress, verify=verify) for part in parts])
 
+    def glance(self, spec: ModelSpec, cache: Cache, progress: Progress) -> Glance:
+        """The header of the file, whether or not it can be measured with."""
+        del cache, progress
+        header = _header(_parts(spec))
+        return Glance(here=True, size=header.size, header=header)
 
-def inspect(parts: Sequence[Path]) -> None:
-    """Refuse what cannot be measured, by what a look into the files tells, before they are hashed."""
-    for part in parts:
-        _require_file(part, of=len(parts))
-        with reading(part), part.open("rb") as file:
-            if file.read(4) != b"GGUF":
-                raise ModelError(f"{part} is not a GGUF file; convert it, or give another with --mtp-model.")
+
+def inspect(parts: Sequence[Path]) -> Header:
+    """The header of what can be measured; ModelError for what is no whole model, or has no MTP layer."""
+    header = _header(parts)
+    if (complaint := mtp_complaint(header)) is not None:
+        raise ModelError(f"{parts[0]}: {complaint}")
+    return header
 
 
 def model_of(parts: Sequence[Path], sha256: Sequence[str]) -> Model:
@@ -40,6 +47,20 @@ def model_of(parts: Sequence[Path], sha256: Sequence[str]) -> Model:
         label=parts[0].name,
         size=sum(part.stat().st_size for part in parts),
     )
+
+
+def _parts(spec: ModelSpec) -> list[Path]:
+    asked = _expanded(spec.location)
+    return [asked.with_name(name) for name in part_names(asked.name)]
+
+
+def _header(parts: Sequence[Path]) -> Header:
+    for part in parts:
+        _require_file(part, of=len(parts))
+    try:
+        return model_header(parts[0])
+    except InputError as error:
+        raise ModelError(str(error)) from error
 
 
 def _expanded(location: str) -> Path:
