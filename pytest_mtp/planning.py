@@ -80,6 +80,7 @@ def campaign_plan(
             locked_mhz=locked_mhz,
         ),
         watch=watch_of(telemetry_source(backend), cards),
+        header=equipment.header,
         environment=held,
     )
 

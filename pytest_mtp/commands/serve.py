@@ -5,8 +5,10 @@ import os
 import shutil
 import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -149,7 +151,8 @@ def _serve(wish: _Wish, line: "ProgressLine") -> int:
     line.show("starting the server")
     folder = Path(tempfile.mkdtemp(prefix="pytest-mtp-serve-"))
     timeout_s = wish.profile.measure.start_timeout_s
-    with serve(ready.build.server, arguments, spec, folder, start_timeout_s=timeout_s) as server:
+    launch = partial(serve, start_timeout_s=timeout_s, environment=_held(wish))
+    with _explaining(ready.model), launch(ready.build.server, arguments, spec, folder) as server:
         line.clear()
         with suppress(KeyboardInterrupt):
             _announce(wish, ready, server, lacking)
@@ -159,6 +162,27 @@ def _serve(wish: _Wish, line: "ProgressLine") -> int:
     # Kept when the server died: its log is the only witness.
     shutil.rmtree(folder, ignore_errors=True)
     return 0
+
+
+def _held(wish: _Wish) -> dict[str, str]:
+    """The variables that hold the server to the card that the gate would measure."""
+    from pytest_mtp.runtime.cards import hold, measured_cards
+
+    backend, gpu_id = wish.profile.build.backend, wish.settings.gpu_id
+    return hold(backend, measured_cards(backend, gpu_id, wish.profile.server.extra), gpu_id)
+
+
+@contextmanager
+def _explaining(model: "Model") -> Iterator[None]:
+    """Put in front of a server's end why it did not load the model, where file and log tell."""
+    from pytest_mtp.core.mtp_layer import explained
+    from pytest_mtp.runtime.header import model_header
+
+    try:
+        yield
+    except ServerDied as error:
+        why = explained(error.message, model_header(model.path), error.log_tail)
+        raise ServerDied(why, command=error.command, log_tail=error.log_tail) from error
 
 
 def _page(wish: _Wish, ready: _Ready, line: "ProgressLine") -> tuple[Path | None, str]:

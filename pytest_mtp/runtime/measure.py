@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_mtp.core.capabilities import Capabilities
+from pytest_mtp.core.gguf_header import Header
 from pytest_mtp.core.isolation import Isolation
+from pytest_mtp.core.mtp_layer import explained
 from pytest_mtp.core.precondition import complaint, counted
 from pytest_mtp.core.profile import MeasureTable, PromptClass, RequestTable
 from pytest_mtp.core.request import Request
@@ -55,6 +57,8 @@ class Plan:
     """What a block must have been measured under to count."""
     watch: Watch = Absent
     """Opens what looks at the cards while requests run."""
+    header: Header | None = None
+    """The model's, to tell why a server does not load it."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables that the servers see besides those of this process: the cards that they are held to."""
 
@@ -75,9 +79,9 @@ class Plan:
 class _ArmFailed(Exception):
     """An arm did not come up, or did not survive its warm-up."""
 
-    def __init__(self, arm: Arm, stage: Stage, error: ServerError | MeasureError) -> None:
-        super().__init__(str(error))
-        self.failure = ArmFailure(arm=arm, stage=stage, message=str(error))
+    def __init__(self, arm: Arm, stage: Stage, message: str) -> None:
+        super().__init__(message)
+        self.failure = ArmFailure(arm=arm, stage=stage, message=message)
 
 
 def run_campaign(
@@ -206,7 +210,7 @@ def _started(plan: Plan, arm: Arm, name: str, progress: Progress) -> Iterator[Se
                 )
             )
         except ServerError as error:
-            raise _ArmFailed(arm, Stage.START, error) from error
+            raise _ArmFailed(arm, Stage.START, explained(str(error), plan.header, error.log_tail)) from error
         _warm_up(plan, server, arm, progress)
         yield server
 
@@ -217,7 +221,7 @@ def _warm_up(plan: Plan, server: Server, arm: Arm, progress: Progress) -> None:
         for turn in range(plan.measure.warmup):
             server.ask(plan.ask(plan.classes[turn % len(plan.classes)]))
     except (ServerError, MeasureError) as error:
-        raise _ArmFailed(arm, Stage.WARM_UP, error) from error
+        raise _ArmFailed(arm, Stage.WARM_UP, str(error)) from error
 
 
 def _sample(plan: Plan, server: Server, prompt_class: PromptClass, pair: int) -> Sample:

@@ -17,9 +17,10 @@ from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.models.hub import HubFetcher
 from pytest_mtp.runtime.models.hub_client import HubClient
 from pytest_mtp.runtime.models.hub_refusal import refused
+from tests.fakes.gguf_file import small_model, split_model
 from tests.fakes.hub import COMMIT, NEWER, FakeHub, Reply, serving
 
-OLD, NEW = b"GGUF old", b"GGUF newer"
+OLD, NEW = small_model("old"), small_model("newer")
 REPO, NAME = "o/r", "m.gguf"
 SPEC = f"hf:{REPO}/{NAME}"
 BLOBS = Path("hub") / "models--o--r" / "blobs"
@@ -122,7 +123,7 @@ def test_a_file_from_another_host_gets_no_token(bench: Bench, monkeypatch: pytes
 
 
 def test_all_parts_are_of_one_commit_and_each_is_checked(bench: Bench) -> None:
-    parts = {f"sub/m-0000{part}-of-00002.gguf": b"GGUF" + bytes(part) for part in (1, 2)}
+    parts = {f"sub/m-0000{part}-of-00002.gguf": data for part, data in enumerate(split_model(2), 1)}
     bench.hub.publish(REPO, parts)
     model = bench.fetch(f"hf:{REPO}/sub/m-00002-of-00002.gguf")
     assert model.path.name == "m-00001-of-00002.gguf"
@@ -184,7 +185,7 @@ def test_another_size_than_announced_is_said(bench: Bench) -> None:
 def test_a_connection_that_breaks_goes_on_where_it_was(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
     monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 1024)
-    bench.hub.publish(REPO, {NAME: (data := b"GGUF" + bytes(range(256)) * 256)})
+    bench.hub.publish(REPO, {NAME: (data := small_model("long " * 10_000))})
     bench.hub.cuts = [10_000]
     assert bench.fetch().path.read_bytes() == data
     assert bench.hub.requests[-1].endswith("Range")
