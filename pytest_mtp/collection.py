@@ -13,6 +13,8 @@ from pytest_mtp.core.settings import Mode
 from pytest_mtp.errors import MtpError, SettingsError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pytest_mtp.session import Case, Run
 
 RUN: "pytest.StashKey[Run]" = pytest.StashKey()
@@ -35,24 +37,31 @@ def prepare(config: pytest.Config) -> None:
     _trim_benchmark_table(config)
 
 
-def case_parameters(config: pytest.Config) -> "list[Any]":
-    """The cases as parameters; one skipped parameter where the suites do not measure."""
+PARAMETERS = ("mtp_case", "mtp_flag_set")
+"""The fixtures that a test is repeated for: each prompt class under each flag set, or each flag set."""
+
+
+def parameters(config: pytest.Config, name: str) -> "list[Any]":
+    """What the test is repeated for; one skipped parameter where the suites do not measure."""
     run = config.stash.get(RUN, None)
     if run is None:
         skip = pytest.mark.skip(reason="measures a llama-server: give --mtp (CPU) or --mtp-gpu")
         return [pytest.param(None, id="off", marks=skip)]
     from pytest_mtp.session import cases
 
-    return [pytest.param(case, id=str(case)) for case in cases(run.profile, run.settings)]
+    found = cases(run.profile, run.settings)
+    if name == "mtp_case":
+        return [pytest.param(case, id=str(case)) for case in found]
+    return [pytest.param(flag_set, id=flag_set) for flag_set in dict.fromkeys(case.flag_set for case in found)]
 
 
 def select_cases(session: pytest.Session) -> None:
     """Tell the run which cases the collected tests are about."""
     run = session.config.stash.get(RUN, None)
     if run is not None:
-        found = (_case_of(item) for item in session.items)
+        found = (case for item in session.items for case in _cases_of(item, run))
         try:
-            run.select(tuple(dict.fromkeys(case for case in found if case is not None)))
+            run.select(tuple(dict.fromkeys(found)))
         except SettingsError as error:
             raise pytest.UsageError(str(error)) from error
 
@@ -66,9 +75,16 @@ def write_report(run: "Run", session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def _case_of(item: pytest.Item) -> "Case | None":
+def _cases_of(item: pytest.Item, run: "Run") -> "Iterator[Case]":
+    """The cases that a test is about; one about a whole flag set needs all of its classes."""
+    from pytest_mtp.session import cases
+
     callspec = getattr(item, "callspec", None)
-    return callspec.params.get("mtp_case") if callspec else None
+    told = callspec.params if callspec else {}
+    if told.get("mtp_case") is not None:
+        yield told["mtp_case"]
+    if told.get("mtp_flag_set") is not None:
+        yield from (case for case in cases(run.profile, run.settings) if case.flag_set == told["mtp_flag_set"])
 
 
 def _refuse_workers(config: pytest.Config) -> None:

@@ -1,6 +1,6 @@
 """The public fixtures: what a suite of one's own may use or override."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pytest_mtp.core.capabilities import Capabilities
     from pytest_mtp.core.model import Model
     from pytest_mtp.core.profile import Profile
+    from pytest_mtp.core.rate import Rate, RateResult
     from pytest_mtp.core.server_spec import Arm
     from pytest_mtp.core.source import Source
     from pytest_mtp.core.verdict import ClassResult, Verdict
@@ -212,6 +213,30 @@ def mtp_result(
     if result.speed.outcome is Outcome.ERROR:
         pytest.fail(result.speed.reason, pytrace=False)
     return result
+
+
+@pytest.fixture
+def mtp_rates(
+    mtp_flag_set: str,
+    mtp_run: "Run",
+    mtp_equipment: "Equipment",
+    mtp_progress: "Progress",
+    request: pytest.FixtureRequest,
+) -> "Mapping[Rate, RateResult]":
+    """The speeds of one flag set (plain tok/s, mtp tok/s, prompt tok/s) against the recorded ones.
+
+    Scope: function; the first test of a flag set measures its whole campaign (minutes), the others read it.
+    Empty where nothing is on record, and a speed that was not timed is left out. The numbers become the test's
+    ``user_properties``. Errors when neither arm can be started.
+    """
+    from pytest_mtp.reports import properties
+
+    with _plainly(mtp_progress):
+        judged = mtp_run.conclusion(mtp_flag_set, lambda: mtp_equipment, mtp_progress)
+    rates = {one.rate: one for one in judged.rates}
+    for one in rates.values():
+        request.node.user_properties.extend(properties.of_rate(one))
+    return rates
 
 
 @pytest.fixture

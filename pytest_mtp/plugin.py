@@ -30,9 +30,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test per flag set and prompt class; one skipped test where nothing is measured."""
-    if "mtp_case" in metafunc.fixturenames:
-        metafunc.parametrize("mtp_case", collection.case_parameters(metafunc.config))
+    """One test per flag set and prompt class, or per flag set; one skipped test where nothing is measured."""
+    for name in collection.PARAMETERS:
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, collection.parameters(metafunc.config, name))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -1,7 +1,7 @@
 """One run from its settings to its report: what is measured, with what, and what came of it."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 from pytest_mtp import __version__
 from pytest_mtp.core.baseline import Recorded, narrowed
 from pytest_mtp.core.fingerprint import Fingerprint
-from pytest_mtp.core.judge import Yardsticks, enough, judge
+from pytest_mtp.core.judge import enough, flagged
 from pytest_mtp.core.model import ModelKind, parse_model
 from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
 from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.settings import Settings, Update
 from pytest_mtp.core.verdict import ClassResult, Outcome, Verdict
+from pytest_mtp.core.yardsticks import Yardsticks
 from pytest_mtp.equipment import Equipment
 from pytest_mtp.errors import MtpError, SettingsError
 from pytest_mtp.planning import campaign_plan
@@ -70,14 +71,18 @@ class Run:
 
     def result(self, case: Case, equipment: Callable[[], Equipment], progress: Progress) -> ClassResult:
         """The result of one case, measuring its campaign the first time."""
-        if case.flag_set in self.broken:
-            raise self.broken[case.flag_set]
-        try:
-            judged = self.judged.get(case.flag_set) or self._measure(case.flag_set, equipment(), progress)
-        except MtpError as error:
-            self.broken[case.flag_set] = error
-            raise
+        judged = self.conclusion(case.flag_set, equipment, progress)
         return next(one for one in judged.results if one.prompt_class == case.prompt_class)
+
+    def conclusion(self, flag_set: str, equipment: Callable[[], Equipment], progress: Progress) -> Judged:
+        """Everything about one flag set, measuring its campaign the first time."""
+        if flag_set in self.broken:
+            raise self.broken[flag_set]
+        try:
+            return self.judged.get(flag_set) or self._measure(flag_set, equipment(), progress)
+        except MtpError as error:
+            self.broken[flag_set] = error
+            raise
 
     def select(self, selected: tuple[Case, ...]) -> None:
         """Measure these cases; SettingsError where a baseline would be recorded from a part of the classes."""
@@ -125,14 +130,39 @@ class Run:
             if self.deadline is None and self.settings.max_time_s is not None:
                 self.deadline = time.monotonic() + self.settings.max_time_s
             plan, started_at = self._plan(flag_set, equipment, locked_mhz), _now()
-            before = self._unjudged(plan, baselines, started_at)
-            self.unfinished = before.campaign
-            for campaign in run_campaign(plan, started_at, self._enough(before.yardsticks), progress):
-                self.unfinished = campaign
-            judged = _judged(before, self.unfinished)
+            judged = self._concluded(self._unjudged(plan, baselines, started_at), plan, progress)
             self.judged[flag_set] = judged = self._recorded(judged, baselines)
         self.unfinished = None
         return judged
+
+    def _concluded(self, before: Judged, plan: Plan, progress: Progress) -> Judged:
+        """Measure until the evidence is enough; what is below its limit is measured again in fresh starts."""
+        campaign = self._campaign(plan, before.campaign.started_at, self._enough(before.yardsticks), progress)
+        lost = () if self.settings.update is not None else flagged(campaign, before.yardsticks)
+        again = None
+        if lost:
+            blocks = len(campaign.valid)
+            repeated = replace(
+                plan,
+                classes=tuple(one for one in plan.classes if one.name in lost),
+                looks=(blocks,),
+                folder=plan.folder / "again",
+            )
+            again = self._campaign(
+                repeated,
+                _now(),
+                lambda fresh: bool(fresh.failures) or len(fresh.valid) >= blocks,
+                lambda text: progress(f"again, in fresh starts: {text}"),
+            )
+        return replace(before, campaign=campaign, again=again).rejudged()
+
+    def _campaign(self, plan: Plan, started_at: str, done: Callable[[Campaign], bool], progress: Progress) -> Campaign:
+        """One campaign as far as it came, also for the farewell of a run that is interrupted."""
+        measured = _empty(plan, started_at)
+        self.unfinished = measured
+        for measured in run_campaign(plan, started_at, done, progress):
+            self.unfinished = measured
+        return measured
 
     def _plan(self, flag_set: str, equipment: Equipment, locked_mhz: int | None) -> Plan:
         """The campaign of the selected classes of one flag set."""
@@ -143,23 +173,16 @@ class Run:
 
     def _unjudged(self, plan: Plan, baselines: Baselines, started_at: str) -> Judged:
         """What the campaign will be held against, found before it is measured."""
-        empty = Campaign(
-            flag_set=plan.flag_set,
-            classes=tuple(one.name for one in plan.classes),
-            circumstances=plan.circumstances,
-            started_at=started_at,
-        )
-        file = baselines.load()
-        recorded = None if self.settings.update is Update.ALL else file.matching(empty)
-        mismatch = file.mismatch(empty)
+        empty, file = _empty(plan, started_at), baselines.load()
+        recorded = () if self.settings.update is Update.ALL else file.sessions(empty)
         return Judged(
             campaign=empty,
             gate=self.profile.gates,
             floors={one.name: one.floor for one in plan.classes if one.floor is not None},
             expected_tau=self._expected_tau(plan),
             references={one.name: one.reference for one in plan.classes if one.reference is not None},
-            baseline=recorded and replace(recorded, campaign=narrowed(recorded.campaign, empty)),
-            notices=_notices(mismatch, recorded, empty),
+            sessions=tuple(replace(one, campaign=narrowed(one.campaign, empty)) for one in recorded),
+            notices=_notices(file.mismatch(empty), recorded, empty),
         )
 
     def _enough(self, yardsticks: Yardsticks) -> Callable[[Campaign], bool]:
@@ -174,10 +197,10 @@ class Run:
         if self.settings.update is None:
             return judged
         campaign, file = judged.campaign, baselines.load()
-        found = file.matching(campaign)
+        found = file.sessions(campaign)
         if campaign.failures or campaign.stopped or not all(result.acceptance for result in judged.results):
             said = "nothing was recorded: the campaign did not measure what a baseline needs"
-        elif self.settings.update is Update.NEW and found and _covers(found.campaign, campaign):
+        elif self.settings.update is Update.NEW and found and _covers(found[-1].campaign, campaign):
             mend = "--mtp-update-baselines=all replaces it"
             said = f"nothing was recorded: {baselines.path} has a baseline of this ({mend})"
         else:
@@ -215,18 +238,23 @@ def _covers(then: Campaign, now: Campaign) -> bool:
     return set(narrowed(then, now).classes) >= set(now.classes)
 
 
-def _notices(mismatch: str | None, recorded: Recorded | None, now: Campaign) -> tuple[str, ...]:
+def _notices(mismatch: str | None, recorded: Sequence[Recorded], now: Campaign) -> tuple[str, ...]:
     if mismatch:
         return (f"a baseline exists for other circumstances: {mismatch}",)
-    if recorded is not None and not _covers(recorded.campaign, now):
-        lacking = sorted(set(now.classes) - set(narrowed(recorded.campaign, now).classes))
+    if recorded and not _covers(recorded[-1].campaign, now):
+        lacking = sorted(set(now.classes) - set(narrowed(recorded[-1].campaign, now).classes))
         return (f"the baseline has not these classes, or with other prompts: {', '.join(lacking)}",)
     return ()
 
 
-def _judged(before: Judged, campaign: Campaign) -> Judged:
-    results = judge(campaign, before.yardsticks)
-    return replace(before, campaign=campaign, results=results)
+def _empty(plan: Plan, started_at: str) -> Campaign:
+    """The campaign before its first block."""
+    return Campaign(
+        flag_set=plan.flag_set,
+        classes=tuple(one.name for one in plan.classes),
+        circumstances=plan.circumstances,
+        started_at=started_at,
+    )
 
 
 def _now() -> str:

@@ -13,7 +13,7 @@ from tests.campaigns import around, campaign
 def stored(folder: Path, speedup: float) -> Path:
     judged = Judged(campaign=campaign({"a": around(speedup, 0.01)}), gate=Gate(), floors={"a": 1.5})
     # What a file claims does not matter: only its samples are judged.
-    claimed = replace(judged, results=replace(judged, campaign=campaign({"a": around(2.0, 0.01)})).rejudged())
+    claimed = replace(judged, results=replace(judged, campaign=campaign({"a": around(2.0, 0.01)})).rejudged().results)
     report = RunReport(
         version=REPORT_VERSION,
         created_at="2026-01-01T00:00:00+00:00",

@@ -20,10 +20,9 @@ def run(parsed: argparse.Namespace) -> int:
     from pytest_mtp.runtime.store import load_report
 
     stored = load_report(parsed.file)
-    judged = tuple(replace(one, results=one.rejudged()) for one in stored.judged)
+    judged = tuple(one.rejudged() for one in stored.judged)
     width = shutil.get_terminal_size().columns
     for line in lines(replace(stored, judged=judged), width):
         sys.stdout.write(f"{line.text}\n")
-    results = [result for one in judged for result in one.results]
-    outcomes = [verdict.outcome for result in results for verdict in (result.speed, result.drafts)]
+    outcomes = [verdict.outcome for one in judged for verdict in one.verdicts]
     return int(any(not outcome.passes and not outcome.open for outcome in outcomes))

@@ -1,5 +1,6 @@
 """Baselines: what was measured on this machine before, as samples with their circumstances."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pytest_mtp.core.sample import Campaign, Circumstances
@@ -38,23 +39,26 @@ class BaselineFile:
                 "update pytest-mtp."
             )
 
-    def matching(self, campaign: Campaign) -> Recorded | None:
-        """The record of the same flag set, model, machine and flags; ``None`` when there is none."""
-        found = [one for one in self.recorded if comparable(one.campaign, campaign)]
-        return found[-1] if found else None
+    def sessions(self, campaign: Campaign) -> tuple[Recorded, ...]:
+        """The records of the same flag set, model, machine and flags, oldest first: together they are the baseline."""
+        return tuple(one for one in self.recorded if comparable(one.campaign, campaign))
 
     def mismatch(self, campaign: Campaign) -> str | None:
         """What keeps the nearest record from matching, in words; ``None`` when one matches or none is near."""
         near = [one for one in self.recorded if one.campaign.flag_set == campaign.flag_set]
-        if not near or self.matching(campaign):
+        if not near or self.sessions(campaign):
             return None
         then, now = near[-1].campaign.circumstances, campaign.circumstances
         return " and ".join(_difference(name, then, now) for name in _KEY if _differs(name, then, now))
 
     def with_record(self, recorded: Recorded) -> "BaselineFile":
-        """The file with this record in the place of what it replaces."""
+        """The file with this record in the place of the sessions that it replaces."""
         kept = tuple(one for one in self.recorded if not comparable(one.campaign, recorded.campaign))
         return replace(self, recorded=(*kept, recorded))
+
+    def with_session(self, recorded: Recorded) -> "BaselineFile":
+        """The file with this record as one more session beside those that measured the same."""
+        return replace(self, recorded=(*self.recorded, recorded))
 
 
 def comparable(then: Campaign, now: Campaign) -> bool:
@@ -68,6 +72,14 @@ def narrowed(then: Campaign, now: Campaign) -> Campaign:
     """The record without the classes whose prompt has changed since."""
     old, new = then.circumstances.prompts, now.circumstances.prompts
     return replace(then, classes=tuple(name for name in then.classes if old.get(name) == new.get(name)))
+
+
+def merged(sessions: Sequence[Campaign]) -> Campaign | None:
+    """All blocks of sessions that measured the same, over the classes that each of them has; ``None`` of none."""
+    if not sessions:
+        return None
+    names = tuple(name for name in sessions[-1].classes if all(name in one.classes for one in sessions))
+    return replace(sessions[-1], classes=names, blocks=tuple(block for one in sessions for block in one.blocks))
 
 
 def _differs(name: str, then: Circumstances, now: Circumstances) -> bool:

@@ -10,6 +10,7 @@ from enum import Enum
 from pytest_mtp.core.cause import Cause
 from pytest_mtp.core.change import Change, pooled
 from pytest_mtp.core.decision import holm
+from pytest_mtp.core.environment import Poorer
 from pytest_mtp.core.factors import Factors
 from pytest_mtp.core.profile import Gate
 from pytest_mtp.core.verdict import Outcome, Verdict
@@ -23,6 +24,7 @@ class Rate(Enum):
     PROMPT = "prompt tok/s"
 
 
+_FEWEST_BLOCKS = 2
 _FIELD = {Rate.PLAIN: "plain_tps", Rate.MTP: "mtp_tps", Rate.PROMPT: "prompt_tps"}
 
 
@@ -54,7 +56,23 @@ def rate_changes(now: Mapping[str, Factors], then: Mapping[str, Factors]) -> dic
     return changes
 
 
-def judge_rates(flag_set: str, changes: Mapping[Rate, Change], gate: Gate) -> tuple[RateResult, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """What can take a red speed back."""
+
+    repeated: Mapping[Rate, Change] | None = None
+    """The changes in fresh starts; ``None`` where nothing was measured again."""
+    fresh_blocks: int = 0
+    poorer: Poorer | None = None
+    """What of the machine is less than when the baseline was recorded."""
+
+
+_NO_DOUBT = Doubt()
+
+
+def judge_rates(
+    flag_set: str, changes: Mapping[Rate, Change], gate: Gate, doubt: Doubt = _NO_DOUBT
+) -> tuple[RateResult, ...]:
     """One verdict per speed: a loss beyond ``gate.tps_tolerance`` is red, Holm over the speeds of the flag set."""
     limit = 1 - gate.tps_tolerance
     below = holm({rate.value: change.p_below(limit) for rate, change in changes.items()}, gate.alpha_look)
@@ -63,11 +81,12 @@ def judge_rates(flag_set: str, changes: Mapping[Rate, Change], gate: Gate) -> tu
     for rate, change in changes.items():
         level = 1 - 2 * below.get(rate.value, gate.alpha_look)
         low, high = change.interval(level)
+        verdict = _Subject(rate, change, slower, gate, doubt, (low, high)).verdict()
         results.append(
             RateResult(
                 flag_set=flag_set,
                 rate=rate,
-                verdict=_verdict(rate, change, slower, gate),
+                verdict=verdict,
                 now_tps=change.now.ratio,
                 then_tps=change.then.ratio,
                 low=low,
@@ -78,23 +97,48 @@ def judge_rates(flag_set: str, changes: Mapping[Rate, Change], gate: Gate) -> tu
     return tuple(results)
 
 
-def _verdict(rate: Rate, change: Change, slower: frozenset[Rate], gate: Gate) -> Verdict:
-    limit, level = 1 - gate.tps_tolerance, 1 - 2 * gate.alpha_look
-    low, high = change.interval(level)
-    said = (
-        f"{rate.value} {change.now.ratio:.1f}, were {change.then.ratio:.1f} ({change.ratio - 1:+.1%} "
-        f"[{low - 1:+.1%}, {high - 1:+.1%}], {change.now.blocks} blocks)"
-    )
-    if rate in slower:
-        reason = f"{said}: a loss of more than {gate.tps_tolerance:.0%}"
-        return Verdict(outcome=Outcome.REGRESSION, reason=reason, cause=_cause(rate, slower))
-    if change.p_above(limit) < gate.alpha_look:
-        return Verdict(outcome=Outcome.PASS, reason=said)
-    return Verdict(outcome=Outcome.INCONCLUSIVE, reason=f"{said}: whether {gate.tps_tolerance:.0%} were lost is open")
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    rate: Rate
+    change: Change
+    slower: frozenset[Rate]
+    gate: Gate
+    doubt: Doubt
+    interval: tuple[float, float]
 
+    def verdict(self) -> Verdict:
+        low, high = self.interval
+        said = (
+            f"{self.rate.value} {self.change.now.ratio:.1f}, were {self.change.then.ratio:.1f} "
+            f"({self.change.ratio - 1:+.1%} [{low - 1:+.1%}, {high - 1:+.1%}], {self.change.now.blocks} blocks)"
+        )
+        if self.rate in self.slower:
+            return self._slower(f"{said}: a loss of more than {self.gate.tps_tolerance:.0%}")
+        if self.change.p_above(1 - self.gate.tps_tolerance) < self.gate.alpha_look:
+            return Verdict(outcome=Outcome.PASS, reason=said)
+        reason = f"{said}: whether {self.gate.tps_tolerance:.0%} were lost is open"
+        return Verdict(outcome=Outcome.INCONCLUSIVE, reason=reason)
 
-def _cause(rate: Rate, slower: frozenset[Rate]) -> Cause | None:
-    """What a slow speed is a sign of; one arm alone is explained by the classes' own verdicts."""
-    if {Rate.PLAIN, Rate.MTP} <= slower:
-        return Cause.WHOLE_ENGINE
-    return Cause.PROMPT_PROCESSING if rate is Rate.PROMPT else None
+    def _slower(self, said: str) -> Verdict:
+        """A loss is red when it recurs in fresh starts and the machine itself was as good as it was."""
+        poorer = self.doubt.poorer
+        if poorer is not None and poorer.lost >= (1 - self.change.ratio) / 2:
+            reason = f"{said}, on a poorer machine: {poorer.said}"
+            return Verdict(outcome=Outcome.INVALID, reason=reason, cause=Cause.ENVIRONMENT)
+        if self.doubt.repeated is None:
+            return Verdict(outcome=Outcome.REGRESSION, reason=said, cause=self._cause())
+        again = self.doubt.repeated.get(self.rate)
+        if again is None or self.doubt.fresh_blocks < _FEWEST_BLOCKS:
+            reason = f"{said}; it could not be measured again in fresh starts"
+            return Verdict(outcome=Outcome.INCONCLUSIVE, reason=reason)
+        if again.p_below(1 - self.gate.tps_tolerance) > self.gate.alpha:
+            reason = f"{said}, and not in {self.doubt.fresh_blocks} blocks of fresh starts: a loss that does not recur"
+            return Verdict(outcome=Outcome.INCONCLUSIVE, reason=reason)
+        reason = f"{said}, and so in {self.doubt.fresh_blocks} blocks of fresh starts ({again.ratio - 1:+.1%})"
+        return Verdict(outcome=Outcome.REGRESSION, reason=reason, cause=self._cause())
+
+    def _cause(self) -> Cause | None:
+        """What a slow speed is a sign of; one arm alone is explained by the classes' own verdicts."""
+        if self.rate is Rate.PROMPT:
+            return Cause.PROMPT_PROCESSING
+        return Cause.WHOLE_ENGINE if {Rate.PLAIN, Rate.MTP} <= self.slower else None

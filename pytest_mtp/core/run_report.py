@@ -3,17 +3,22 @@
 It carries samples and yardsticks, so that a report is judged again without a server.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from pytest_mtp.core.baseline import Recorded
-from pytest_mtp.core.judge import Yardsticks, judge
+from pytest_mtp.core.baseline import Recorded, merged
+from pytest_mtp.core.calibration import calibration
+from pytest_mtp.core.judge import judge
 from pytest_mtp.core.profile import Gate, Reference
+from pytest_mtp.core.rate import RateResult
 from pytest_mtp.core.sample import Campaign
-from pytest_mtp.core.verdict import ClassResult
+from pytest_mtp.core.verdict import ClassResult, Verdict
+from pytest_mtp.core.yardsticks import Yardsticks
 from pytest_mtp.errors import InputError
 
+# 2 - a baseline has sessions; blocks of fresh starts, and the speeds' verdicts, are kept
 # 1 - first version
-REPORT_VERSION = 1
+REPORT_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +30,12 @@ class Judged:
     floors: dict[str, float] = field(default_factory=dict)
     expected_tau: dict[str, float] = field(default_factory=dict)
     references: dict[str, Reference] = field(default_factory=dict)
-    baseline: Recorded | None = None
+    sessions: tuple[Recorded, ...] = ()
+    """The baseline: what was on record, oldest first."""
+    again: Campaign | None = None
+    """The classes that were below their limits, in fresh starts; ``None`` where nothing had to be repeated."""
     results: tuple[ClassResult, ...] = ()
+    rates: tuple[RateResult, ...] = ()
     notices: tuple[str, ...] = ()
     """What a reader should know and no verdict says."""
 
@@ -37,12 +46,28 @@ class Judged:
             gate=self.gate,
             floors=self.floors,
             expected_tau=self.expected_tau,
-            baseline=self.baseline.campaign if self.baseline else None,
+            baseline=merged([one.campaign for one in self.sessions]),
+            calibration=calibration([one.campaign for one in self.sessions]),
         )
 
-    def rejudged(self) -> tuple[ClassResult, ...]:
-        """The results computed afresh from samples and yardsticks."""
-        return judge(self.campaign, self.yardsticks)
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Every verdict, of classes and of speeds."""
+        of_classes = [verdict for result in self.results for verdict in (result.speed, result.drafts)]
+        return (*of_classes, *(rate.verdict for rate in self.rates))
+
+    def rejudged(self) -> "Judged":
+        """The same with its verdicts computed afresh from samples and yardsticks."""
+        judgement = judge(self.campaign, self.yardsticks, self.again)
+        return replace(self, results=judgement.results, rates=judgement.rates)
+
+
+def migrated(document: dict[str, Any]) -> dict[str, Any]:
+    """A stored report of an older format as this one; what is of this format passes through."""
+    if document.get("version") != 1:
+        return document
+    judged = [{**one, "sessions": [one["baseline"]] if one.get("baseline") else []} for one in document["judged"]]
+    return {**document, "version": REPORT_VERSION, "judged": judged}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

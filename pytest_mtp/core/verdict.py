@@ -86,3 +86,5 @@ class ClassResult:
     tau_then: float | None = None
     step_cost: float | None = None
     limit: Limit | None = None
+    detectable: float | None = None
+    """The smallest loss beyond the limit, as a share, that would have been found 4 times in 5; ``None``: none."""

@@ -3,10 +3,22 @@
 import math
 from collections.abc import Iterator
 
+from pytest_mtp.core.rate import RateResult
 from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.verdict import ClassResult
 
-_NUMBERS = ("speedup", "low", "high", "level", "block_sd", "plain_tps", "mtp_tps", "tau_then", "step_cost")
+_NUMBERS = (
+    "speedup",
+    "low",
+    "high",
+    "level",
+    "block_sd",
+    "plain_tps",
+    "mtp_tps",
+    "tau_then",
+    "step_cost",
+    "detectable",
+)
 
 
 def of(result: ClassResult) -> Iterator[tuple[str, str]]:
@@ -27,6 +39,16 @@ def of(result: ClassResult) -> Iterator[tuple[str, str]]:
     if result.limit is not None:
         yield "mtp_limit", f"{result.limit.speedup:.6g}"
         yield "mtp_limit_from", result.limit.yardstick.value
+
+
+def of_rate(result: RateResult) -> Iterator[tuple[str, str]]:
+    """``mtp_*`` properties of one speed."""
+    name = result.rate.name.lower()
+    yield f"mtp_{name}_verdict", result.verdict.outcome.value
+    if result.verdict.cause is not None:
+        yield f"mtp_{name}_cause", result.verdict.cause.value
+    yield f"mtp_{name}_tps", f"{result.now_tps:.6g}"
+    yield f"mtp_{name}_tps_then", f"{result.then_tps:.6g}"
 
 
 def sections(campaign: Campaign) -> Iterator[tuple[str, str]]:

@@ -47,6 +47,7 @@ def _unwrapped(report: RunReport, width: int) -> Iterator[Line]:
     for judged in report.judged:
         yield Line("")
         yield from _campaign(judged, width)
+        yield from _rates(judged)
     reasons = [reason for judged in report.judged for reason in _reasons(judged)]
     yield from [Line(""), *reasons] if reasons else []
     yield Line("")
@@ -56,13 +57,14 @@ def _unwrapped(report: RunReport, width: int) -> Iterator[Line]:
 def _reasons(judged: Judged) -> Iterator[Line]:
     """One sentence per verdict that is no pass; the same sentence of several classes once."""
     said: dict[str, list[str]] = {}
-    for result in judged.results:
-        for verdict in dict.fromkeys((result.speed, result.drafts)):
-            if not verdict.outcome.passes:
-                said.setdefault(f"{verdict.outcome.value}: {verdict.reason}", []).append(result.prompt_class)
+    of_classes = [(one.prompt_class, verdict) for one in judged.results for verdict in (one.speed, one.drafts)]
+    for name, verdict in dict.fromkeys([*of_classes, *((one.rate.value, one.verdict) for one in judged.rates)]):
+        # A pass with a cause is a loss that is none: it is said all the same.
+        if not verdict.outcome.passes or verdict.cause is not None:
+            said.setdefault(f"{verdict.outcome.value}: {verdict.reason}", []).append(name)
     for reason, names in said.items():
         first, *rest = reason.splitlines()
-        tone = Tone.OPEN if Outcome(reason.split(":")[0]).open else Tone.BAD
+        tone = _tone(Outcome(reason.split(":")[0]))
         yield Line(f"{', '.join(names)}: {first}", tone)
         yield from (Line(f"  {line}") for line in rest)
 
@@ -87,6 +89,27 @@ def _campaign(judged: Judged, width: int) -> Iterator[Line]:
         yield from _row(result, judged.references.get(result.prompt_class), wide=wide)
 
 
+def _rates(judged: Judged) -> Iterator[Line]:
+    """Both arms' speeds and the prompts' against the recorded ones, and what this campaign could have found."""
+    for one in judged.rates:
+        interval = f"[{one.low - 1:+.1%}, {one.high - 1:+.1%}]"
+        change = f"{one.now_tps / one.then_tps - 1:+.1%} {interval}"
+        said = f"{one.rate.value:{_NAME}} {one.now_tps:7.1f}  were {one.then_tps:.1f}  {change}"
+        yield Line(f"{said}  {one.verdict.outcome.value}", _tone(one.verdict.outcome))
+    found = [one.detectable for one in judged.results if one.detectable is not None and one.limit is not None]
+    if found:
+        yield Line(f"Losses of {max(found):.1%} beyond a limit would have been found 4 times in 5.")
+    if judged.sessions:
+        yield Line(f"Baseline: {_sessions(judged)}.")
+
+
+def _sessions(judged: Judged) -> str:
+    count = len(judged.sessions)
+    blocks = sum(len(one.campaign.valid) for one in judged.sessions)
+    said = f"{blocks} blocks of {count} session{'s' if count > 1 else ''}, last {judged.sessions[-1].recorded_at[:10]}"
+    return f"{said}; {judged.yardsticks.calibration}"
+
+
 def _blocks(judged: Judged) -> str:
     campaign = judged.campaign
     said = f"{len(campaign.valid)} blocks"
@@ -94,6 +117,8 @@ def _blocks(judged: Judged) -> str:
         said += f", {len(campaign.invalid)} invalid"
     if len(campaign.valid) > 1:
         said += f", block sd {block_sd(campaign):.1%} (worst {worst_block_sd(campaign):.1%})"
+    if judged.again is not None:
+        said += f", {len(judged.again.valid)} again in fresh starts"
     share = working_share(campaign)
     return said if share is None else f"{said}, servers busy {share:.1%}"
 
@@ -177,7 +202,7 @@ def next_steps(report: RunReport) -> Iterator[str]:
     if Outcome.INCONCLUSIVE in outcomes:
         yield "Undecided classes need a quieter machine or more blocks: --mtp-set 'gates.looks=[8, 16, 24]'."
     recorded = any("recorded to" in notice for judged in report.judged for notice in judged.notices)
-    if not recorded and any(judged.baseline is None for judged in report.judged):
+    if not recorded and any(not judged.sessions for judged in report.judged):
         yield "No baseline for this machine yet: record one with --mtp-update-baselines=new."
     sources = dict.fromkeys(reference.source for judged in report.judged for reference in judged.references.values())
     yield from (f"Reference: {source}." for source in sources)

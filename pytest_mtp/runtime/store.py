@@ -1,12 +1,13 @@
 """Baselines and reports on disk: read whole, written atomically, refused by name when unreadable."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_mtp.core.baseline import BASELINE_VERSION, BaselineFile
 from pytest_mtp.core.fingerprint import Fingerprint
-from pytest_mtp.core.run_report import RunReport
+from pytest_mtp.core.run_report import RunReport, migrated
 from pytest_mtp.errors import InputError
 
 T = TypeVar("T")
@@ -32,7 +33,7 @@ def load_report(path: Path) -> RunReport:
     """A report written by ``--mtp-json``."""
     if not path.is_file():
         raise InputError(f"There is no report {path}; --mtp-json FILE writes one.")
-    return _decode(path, RunReport)
+    return _decode(path, RunReport, migrated)
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -52,12 +53,12 @@ def write_json(path: Path, value: Any) -> None:
         raise InputError(f"{path} cannot be written: {error}. Name a file in a folder that can be written.") from error
 
 
-def _decode(path: Path, kind: type[T]) -> T:
+def _decode(path: Path, kind: type[T], migrate: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> T:
     import msgspec
 
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        return msgspec.convert(migrate(msgspec.json.decode(path.read_bytes(), type=dict[str, Any])), kind)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
         raise InputError(f"{path} is not a {kind.__name__}: {error}. Restore it or move it away.") from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error

@@ -20,9 +20,8 @@ def with_circumstances(**changes: object) -> Campaign:
 
 
 def test_the_same_circumstances_match() -> None:
-    found = file(NOW).matching(with_circumstances(build="another build", model_label="phantom:head=broken"))
-    assert found is not None
-    assert found.campaign == NOW
+    found = file(NOW).sessions(with_circumstances(build="another build", model_label="phantom:head=broken"))
+    assert [one.campaign for one in found] == [NOW]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +36,7 @@ def test_the_same_circumstances_match() -> None:
 )
 def test_other_circumstances_never_match_and_are_named(changes: dict[str, object], said: str) -> None:
     now = with_circumstances(**changes)
-    assert file(NOW).matching(now) is None
+    assert file(NOW).sessions(now) == ()
     assert file(NOW).mismatch(now) == said
 
 

@@ -3,11 +3,12 @@ from dataclasses import replace
 import pytest
 
 from pytest_mtp.core.cause import Cause
-from pytest_mtp.core.judge import Yardsticks, enough, judge
+from pytest_mtp.core.judge import enough, judge
 from pytest_mtp.core.profile import Gate
 from pytest_mtp.core.sample import ArmFailure, Campaign, Stage
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.verdict import ClassResult, Outcome, Yardstick
+from pytest_mtp.core.yardsticks import Yardsticks
 from tests.campaigns import around, campaign
 
 GATE = Gate()
@@ -15,7 +16,7 @@ BASELINE = campaign({"a": around(2.0, 0.005, 12), "b": around(1.2, 0.005, 12)})
 
 
 def verdicts(now: Campaign, yardsticks: Yardsticks) -> dict[str, ClassResult]:
-    return {result.prompt_class: result for result in judge(now, yardsticks)}
+    return {result.prompt_class: result for result in judge(now, yardsticks).results}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,11 @@ def test_the_sentence_says_which_factor_moved() -> None:
     now = campaign({"a": around(1.6, 0.005)}, accepted={"a": 54})
     reason = verdicts(now, Yardsticks(gate=GATE, baseline=BASELINE))["a"].speed.reason
     # tau 96/32 = 3.00 fell to 96/42 = 2.29, S from 2.00 to 1.60, so a step costs 2.29/1.60 over 3.00/2.00.
-    assert "was 2.00x (-20.0%): tokens per step 2.29, were 3.00 (-23.8%); a step costs -4.8%" in reason
+    assert (
+        "was 2.00x (-20.0%): tokens per step 2.29, were 3.00 (-23.8%), "
+        "first in request 1: 54 of 100 drafts accepted, were 64 of 100; a step costs 4.8% less [3.9, 5.6]; "
+        "plain arm unchanged"
+    ) in reason
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def report(measured: Campaign, **changes: object) -> RunReport:
         tool="test",
         profile="p",
         machine={"cpu": "Some CPU", "cores": "2"},
-        judged=(replace(judged, results=judged.rejudged()),),
+        judged=(judged.rejudged(),),
     )
 
 

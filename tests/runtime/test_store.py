@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,7 +25,7 @@ def report() -> RunReport:
         tool="test",
         profile="p",
         machine=MACHINE.facts,
-        judged=(replace(judged, results=judged.rejudged()),),
+        judged=(judged.rejudged(),),
     )
 
 
@@ -34,7 +33,7 @@ def test_a_report_comes_back_as_it_was_and_judges_alike(tmp_path: Path) -> None:
     write_json(tmp_path / "r.json", report())
     stored = load_report(tmp_path / "r.json")
     assert stored == report()
-    assert stored.judged[0].rejudged() == report().judged[0].results
+    assert stored.judged[0].rejudged() == report().judged[0]
 
 
 def test_what_is_written_follows_its_schema(tmp_path: Path) -> None:
