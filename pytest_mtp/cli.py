@@ -1,28 +1,76 @@
 """``pytest-mtp``: what is done beside a run of pytest."""
 
 import argparse
+import io
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 from pytest_mtp import __version__
-from pytest_mtp.commands import cache, doctor, profile, report, serve
+from pytest_mtp.commands import cache, calibrate, doctor, profile, published, report, serve
 from pytest_mtp.commands.protocol import Command
 from pytest_mtp.errors import MtpError
 
 COMMANDS: Mapping[str, Command] = MappingProxyType(
-    {"cache": cache, "doctor": doctor, "profile": profile, "report": report, "serve": serve}
+    {
+        "cache": cache,
+        "calibrate": calibrate,
+        "doctor": doctor,
+        "profile": profile,
+        "published": published,
+        "report": report,
+        "serve": serve,
+    }
 )
 
 
+_INTERRUPTED, _NO_READER = 130, 141
+"""What a shell reports of a program that Ctrl-C ended, and of one whose reader went away."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 is done, 1 is a finding, 2 is bad input."""
+    """Run one command; 0 is done, 1 is a finding, 2 is bad input, 130 is Ctrl-C."""
+    _speakable()
     parsed = _parser().parse_args(arguments)
     try:
-        return COMMANDS[parsed.command].run(parsed)
+        status = COMMANDS[parsed.command].run(parsed)
+        sys.stdout.flush()
     except MtpError as error:
         sys.stderr.write(f"pytest-mtp: {error}\n")
         return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted.\n")
+        return _INTERRUPTED
+    except BrokenPipeError:  # as of `| head -1`: whoever read has read enough
+        _silence()
+        return _NO_READER
+    except OSError as error:
+        _silence()
+        sys.stderr.write(f"pytest-mtp: {error}. Mend its rights, free space, or name another.\n")
+        return 2
+    return status
+
+
+def _speakable() -> None:
+    """Have streams that take every text: also without one, and in a locale that lacks its letters."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - until the end
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _silence() -> None:
+    """Let what standard output did not take go nowhere: the interpreter would try again at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _parser() -> argparse.ArgumentParser:

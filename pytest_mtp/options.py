@@ -4,6 +4,7 @@
 """
 
 import argparse
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +66,17 @@ def _choice(kind: type[Any]) -> Callable[[str], Any]:
 
 
 def _path(text: str) -> Path:
-    return Path(text).expanduser()
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise SettingsError(f"{text} names a home folder that is not there; give another path.") from error
+
+
+def _file(text: str) -> Path:
+    path = _path(text)
+    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where nobody may look, and here that is no answer
+        raise SettingsError(f"{text} is a folder; name a file in it.")
+    return path
 
 
 def _yes(text: str) -> bool:
@@ -140,8 +151,9 @@ OPTIONS = (
         "update-baselines",
         _choice(Update),
         None,
-        "record baselines: new (only missing ones) or all (default: record nothing)",
-        "new|all",
+        "record baselines: new (only missing ones), all, or one more session beside those on record "
+        "(default: record nothing)",
+        "new|all|session",
     ),
     Option(
         "baselines",
@@ -157,7 +169,7 @@ OPTIONS = (
         "where sources, builds and models are kept (default: pytest-mtp in the user's cache folder)",
         "DIR",
     ),
-    Option("json", _path, None, "write the whole report to this file (default: not written)", "FILE"),
+    Option("json", _file, None, "write the whole report to this file (default: not written)", "FILE"),
     Option(
         "strict", _yes, default=False, help="fail a test whose verdict is no answer (default: skip it)", switch=True
     ),
@@ -238,7 +250,10 @@ def _resolve(option: Option, given: Any) -> Any:
     if given is None:
         return option.default
     if option.many:
-        return tuple(option.parse(one) for one in given)
+        return tuple(dict.fromkeys(option.parse(one) for one in given))
+    if given == "":
+        # Of an unset variable of a script, most often: the default instead would be measured unnoticed.
+        raise SettingsError(f"{option.flag} was given an empty value; give one, or leave the option away.")
     try:
         return given if isinstance(given, bool) else option.parse(given)
     except SettingsError as error:

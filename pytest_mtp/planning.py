@@ -15,6 +15,7 @@ from pytest_mtp.core.settings import Settings
 from pytest_mtp.core.traffic import bytes_per_token
 from pytest_mtp.core.validity import Conditions
 from pytest_mtp.equipment import Equipment
+from pytest_mtp.runtime.bandwidth import read_bandwidth
 from pytest_mtp.runtime.cards import hold, telemetry_source
 from pytest_mtp.runtime.machine import memory
 from pytest_mtp.runtime.measure import Plan
@@ -66,7 +67,7 @@ def campaign_plan(
             environment=seen,
             bytes_per_token=bytes_per_token(equipment.header),
             card_memory_bytes=memory_of(cards),
-            memory_bandwidth=cards[0].memory_bandwidth if cards else None,
+            memory_bandwidth=cards[0].memory_bandwidth if cards else read_bandwidth(),
         ),
         folder=equipment.logs,
         looks=profile.gates.looks,

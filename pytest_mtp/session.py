@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from pytest_mtp import __version__
 from pytest_mtp.core.baseline import Recorded, narrowed
+from pytest_mtp.core.calibration import Calibration, calibration
 from pytest_mtp.core.fingerprint import Fingerprint
 from pytest_mtp.core.judge import enough, flagged
 from pytest_mtp.core.model import ModelKind, parse_model
@@ -204,10 +205,17 @@ class Run:
             mend = "--mtp-update-baselines=all replaces it"
             said = f"nothing was recorded: {baselines.path} has a baseline of this ({mend})"
         else:
-            baselines.save(file.with_record(Recorded(_now(), TOOL, campaign)))
+            record = file.with_session if self.settings.update is Update.SESSION else file.with_record
+            baselines.save(record(Recorded(_now(), TOOL, campaign)))
             self.recorded.add(campaign.flag_set)
             said = f"recorded to {baselines.path}"
         return replace(judged, notices=(*judged.notices, said))
+
+    def calibration(self, flag_set: str) -> Calibration:
+        """What the sessions on record say about each other, the one of this run included."""
+        judged = self.judged[flag_set]
+        recorded = [judged.campaign] if flag_set in self.recorded else []
+        return calibration([*(one.campaign for one in judged.sessions), *recorded])
 
     def _expected_tau(self, plan: Plan) -> dict[str, float]:
         """Tokens per step of a sound phantom, by arithmetic; nothing for other models."""

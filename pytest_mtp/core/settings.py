@@ -25,6 +25,8 @@ class Update(Enum):
 
     NEW = "new"
     ALL = "all"
+    SESSION = "session"
+    """One more session beside those on record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

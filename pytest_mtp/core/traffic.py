@@ -27,3 +27,11 @@ def _read(tensor: HeaderTensor, header: Header, *, tied: bool) -> int:
     if _EXPERTS in tensor.name and there and used:
         return size * min(used, there) // there
     return size
+
+
+def share(bytes_per_token: int, tps: float, bandwidth: float) -> float:
+    """The part of a memory's ``bandwidth`` (bytes per second) that reading the weights at ``tps`` takes.
+
+    Above 1 where part of the weights stays in a cache.
+    """
+    return bytes_per_token * tps / bandwidth

@@ -5,10 +5,12 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from statistics import median
 
 from pytest_mtp.core.profile import Reference
 from pytest_mtp.core.run_report import Judged, RunReport
 from pytest_mtp.core.stability import block_sd, working_share, worst_block_sd
+from pytest_mtp.core.traffic import share
 from pytest_mtp.core.verdict import ClassResult, Limit, Outcome
 
 _WIDE = 128
@@ -99,8 +101,21 @@ def _rates(judged: Judged) -> Iterator[Line]:
     found = [one.detectable for one in judged.results if one.detectable is not None and one.limit is not None]
     if found:
         yield Line(f"Losses of {max(found):.1%} beyond a limit would have been found 4 times in 5.")
+    yield from (Line(said) for said in _bandwidth(judged))
     if judged.sessions:
         yield Line(f"Baseline: {_sessions(judged)}.")
+
+
+def _bandwidth(judged: Judged) -> Iterator[str]:
+    """What the plain arm makes of the memory; a card at half its bandwidth is ill, whatever its ratio of arms."""
+    told = judged.campaign.circumstances
+    rates = [one.plain_tps for one in judged.results if one.plain_tps is not None]
+    if not told.bytes_per_token or not told.memory_bandwidth or not rates:
+        return
+    reached = median(rates) * told.bytes_per_token
+    part = share(told.bytes_per_token, median(rates), told.memory_bandwidth)
+    able = told.memory_bandwidth / 1e9
+    yield f"Plain decoding reads {reached / 1e9:.1f} GB/s of weights, {part:.0%} of this memory's {able:.1f}."
 
 
 def _sessions(judged: Judged) -> str:

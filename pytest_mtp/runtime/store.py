@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from pytest_mtp.core.baseline import BASELINE_VERSION, BaselineFile
 from pytest_mtp.core.fingerprint import Fingerprint
+from pytest_mtp.core.published import PublishedTable
 from pytest_mtp.core.run_report import RunReport, migrated
 from pytest_mtp.errors import InputError
 
@@ -34,6 +35,16 @@ def load_report(path: Path) -> RunReport:
     if not path.is_file():
         raise InputError(f"There is no report {path}; --mtp-json FILE writes one.")
     return _decode(path, RunReport, migrated)
+
+
+def load_published(path: Path) -> tuple[PublishedTable, ...]:
+    """Tables that somebody published, of a JSON file."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=tuple[PublishedTable, ...])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} holds no published tables: {error}. Give a JSON list of tables.") from error
 
 
 def write_json(path: Path, value: Any) -> None:
