@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pytest_mtp import __version__
-from pytest_mtp.commands import cache, calibrate, doctor, profile, published, report, serve
+from pytest_mtp.commands import cache, calibrate, curve, doctor, profile, published, report, serve
 from pytest_mtp.commands.protocol import Command
 from pytest_mtp.errors import MtpError
 
@@ -17,6 +17,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
     {
         "cache": cache,
         "calibrate": calibrate,
+        "curve": curve,
         "doctor": doctor,
         "profile": profile,
         "published": published,
@@ -78,7 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"pytest-mtp {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in COMMANDS.items():
-        command.add_arguments(commands.add_parser(name, help=command.HELP, description=command.__doc__))
+        description = (command.__doc__ or "").replace("``", "`")
+        command.add_arguments(commands.add_parser(name, help=command.HELP, description=description))
     return parser
 
 

@@ -13,6 +13,7 @@ from pytest_mtp.core.model import Model, parse_model
 from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.settings import Settings
 from pytest_mtp.core.source import Source, parse_source
+from pytest_mtp.core.toolchain import cuda_architecture
 from pytest_mtp.runtime.build import build
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.cards import measured_cards
@@ -46,10 +47,23 @@ def source_of(settings: Settings, profile: Profile, cache: Cache, progress: Prog
     return fetch_source(replace(spec, backend=profile.build.backend), cache, progress)
 
 
-def build_spec_of(profile: Profile, extra_targets: Sequence[str] = ()) -> BuildSpec:
-    """How the profile wants llama.cpp compiled; with further targets it is another build than the gate's."""
+def build_spec_of(profile: Profile, extra_targets: Sequence[str] = (), cards: Sequence[Card] = ()) -> BuildSpec:
+    """How the profile wants llama.cpp compiled; with further targets it is another build than the gate's.
+
+    CUDA is compiled for ``cards``; for all of the machine's where none are named.
+    """
     plain = BuildSpec(backend=profile.build.backend, options=tuple(profile.build.options.items()))
-    return replace(plain, targets=(*plain.targets, *extra_targets))
+    told = sorted({card.compute_capability for card in cards if card.compute_capability is not None})
+    return replace(
+        plain,
+        targets=(*plain.targets, *extra_targets),
+        cuda_architectures=tuple(map(cuda_architecture, told)),
+    )
+
+
+def cards_of(settings: Settings, profile: Profile) -> tuple[Card, ...]:
+    """The cards that the servers will compute on; empty on a CPU."""
+    return measured_cards(profile.build.backend, settings.gpu_id, profile.server.extra)
 
 
 def model_of(settings: Settings, profile: Profile, cache: Cache, progress: Progress = silent) -> Model:
@@ -58,32 +72,35 @@ def model_of(settings: Settings, profile: Profile, cache: Cache, progress: Progr
     Before a baseline is recorded the file is hashed anew.
     """
     spec = parse_model(settings.model or profile.model.spec)
-    return fetch_model(spec, profile.model.phantom, cache, progress, verify=settings.update is not None)
+    verify = settings.update is not None
+    return fetch_model(spec, profile.model.phantom, cache, progress, refresh=settings.refresh, verify=verify)
 
 
-def build_of(profile: Profile, source: Source, cache: Cache, progress: Progress = silent) -> Build:
+def build_of(
+    profile: Profile, source: Source, cache: Cache, progress: Progress = silent, cards: Sequence[Card] = ()
+) -> Build:
     """The build of ``source`` that the gate would measure: compiled once, then found."""
-    return build(build_spec_of(profile), source, cache, progress)
+    return build(build_spec_of(profile, cards=cards), source, cache, progress)
 
 
 def equipment_of(
     settings: Settings, profile: Profile, made: Build, capabilities: Capabilities, model: Model, logs: Path
 ) -> Equipment:
     """Build and model together with what they and the machine say about themselves; seconds."""
-    device = (profile.build.backend, settings.gpu_id, profile.server.extra)
     return Equipment(
         build=made,
         capabilities=capabilities,
         model=model,
         header=model_header(model.path),
-        machine=fingerprint(*device),
-        cards=measured_cards(*device),
+        machine=fingerprint(profile.build.backend, settings.gpu_id, profile.server.extra),
+        cards=cards_of(settings, profile),
         logs=logs,
     )
 
 
 def equip(settings: Settings, profile: Profile, cache: Cache, logs: Path, progress: Progress = silent) -> Equipment:
     """All that a campaign needs; minutes the first time, then seconds."""
-    made = build_of(profile, source_of(settings, profile, cache, progress), cache, progress)
+    source = source_of(settings, profile, cache, progress)
+    made = build_of(profile, source, cache, progress, cards_of(settings, profile))
     model = model_of(settings, profile, cache, progress)
     return equipment_of(settings, profile, made, probe(made.server), model, logs)

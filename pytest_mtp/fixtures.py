@@ -54,13 +54,16 @@ class Shown:
 @contextmanager
 def _plainly(progress: "Progress | Shown | None" = None) -> Iterator[None]:
     """Show what went wrong as its sentences, without a traceback through this package; clear the progress line."""
+    said = None
     try:
         yield
     except MtpError as error:
-        pytest.fail(str(error), pytrace=False)
+        said = str(error)
     finally:
         if isinstance(progress, Shown):
             progress.clear()
+    if said is not None:
+        pytest.fail(said, pytrace=False)  # outside of the except, else the error is printed twice
 
 
 @pytest.fixture(scope="session")
@@ -118,14 +121,14 @@ def mtp_source(mtp_run: "Run", mtp_cache: "Cache", mtp_progress: "Progress") -> 
 
 
 @pytest.fixture(scope="session")
-def mtp_build_spec(mtp_profile: "Profile") -> "BuildSpec":
+def mtp_build_spec(mtp_run: "Run", mtp_profile: "Profile") -> "BuildSpec":
     """How llama.cpp is compiled: backend, CMake options, targets.
 
     Scope: session, free. Override it, or the profile's [build] table, to change CMake options.
     """
-    from pytest_mtp.equipment import build_spec_of
+    from pytest_mtp.equipment import build_spec_of, cards_of
 
-    return build_spec_of(mtp_profile)
+    return build_spec_of(mtp_profile, cards=cards_of(mtp_run.settings, mtp_profile))
 
 
 @pytest.fixture(scope="session")

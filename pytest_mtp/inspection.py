@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from pytest_mtp.core.model import ModelKind, parse_model
 from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.settings import Settings
-from pytest_mtp.core.source import parse_source
+from pytest_mtp.core.source import SourceKind, parse_source
 from pytest_mtp.core.toolchain import spelled, suggestion
 from pytest_mtp.equipment import build_spec_of
 from pytest_mtp.errors import BuildError, MtpError
@@ -23,6 +24,7 @@ from pytest_mtp.runtime.cards import cards, measured_cards, telemetry_source
 from pytest_mtp.runtime.machine import fingerprint
 from pytest_mtp.runtime.models import HubFetcher, glance_at
 from pytest_mtp.runtime.progress import Progress
+from pytest_mtp.runtime.sources import fetch_source
 from pytest_mtp.runtime.telemetry import watch_of
 from pytest_mtp.runtime.toolchain import find_tools, read_toolchain
 from pytest_mtp.runtime.upkeep import contents
@@ -53,6 +55,8 @@ def inspect(settings: Settings, profile: Profile, progress: Progress) -> Facts:
         cache=str(cache.root),
         cache_free_bytes=_free(cache.root),
         cache_holds=contents(cache),
+        cache_problem=_unusable(cache.root),
+        source_problem=_source_problem(settings, profile, cache),
         hub_cache=str(hub_cache),
         hub_free_bytes=_free(hub_cache),
     )
@@ -130,7 +134,35 @@ def _servers(settings: Settings, profile: Profile) -> tuple[Server, ...]:
     )
 
 
+def _source_problem(settings: Settings, profile: Profile, cache: Cache) -> str | None:
+    """Why a tree or binary of this disk cannot be used; nothing is fetched to find out about others."""
+    spec = parse_source(settings.source or profile.source.spec)
+    if spec.kind not in {SourceKind.DIR, SourceKind.BIN}:
+        return None
+    try:
+        fetch_source(spec, cache)
+    except MtpError as error:
+        return str(error)
+    return None
+
+
 def _free(folder: Path) -> int:
     """Bytes that the disk has left, also for a folder that is not there yet."""
-    there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists())
-    return shutil.disk_usage(there).free
+    return shutil.disk_usage(_nearest(folder)).free
+
+
+def _unusable(folder: Path) -> str | None:
+    """Why nothing can be kept in a folder, which need not be there yet."""
+    there = _nearest(folder)
+    if there.is_dir() and os.access(there, os.R_OK | os.W_OK | os.X_OK):
+        return None
+    return f"{folder} cannot be used: {there} cannot be written, or is no folder. Name another with --cache-dir."
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder, or the nearest above it that is there."""
+    for one in (folder.absolute(), *folder.absolute().parents):
+        with suppress(OSError):  # no right to look, or a name that is too long
+            if one.stat():
+                return one
+    return Path("/")

@@ -93,7 +93,8 @@ def _isolation(
     asked = settings.isolation or profile.measure.isolation
     if asked is not Isolation.AUTO:
         return asked
-    needed = sum(footprint(equipment.header, spec).whole.total + DEVICE_MARGIN for spec in specs.values())
+    places = [footprint(equipment.header, spec).whole for spec in specs.values()]
+    needed = sum((place.device if equipment.cards else place.total) + DEVICE_MARGIN for place in places)
     return Isolation.SIDE_BY_SIDE if needed < _memory(settings, profile) else Isolation.ALTERNATE
 
 
@@ -107,4 +108,6 @@ def _flags(spec: ServerSpec) -> dict[str, str]:
     flags = {name: str(getattr(spec, name)) for name in names if getattr(spec, name) not in (None, ())}
     if spec.speculation is not None:
         flags |= {"n_max": str(spec.speculation.n_max), "p_min": str(spec.speculation.p_min)}
+        if spec.speculation.synth_rates:
+            flags["synth_rates"] = ",".join(f"{rate:g}" for rate in spec.speculation.synth_rates)
     return flags

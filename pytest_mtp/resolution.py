@@ -26,6 +26,8 @@ def effective_profile(settings: Settings) -> Profile:
 def checked_profile(settings: Settings) -> Profile:
     """The profile with its overrides, for whatever machine; SettingsError says what is wrong with it."""
     profile = load_profile(settings.profile, settings.assignments)
+    if settings.mode is Mode.CPU:
+        _refuse_wishes_for_a_card(settings)
     parse_source(settings.source or profile.source.spec)
     model = parse_model(settings.model or profile.model.spec)
     if model.kind is ModelKind.PHANTOM:
@@ -41,6 +43,13 @@ def checked_profile(settings: Settings) -> Profile:
     for flag_set in settings.flag_sets or profile.flag_sets:
         profile.server_spec(flag_set, model="any", speculative=True)  # its checks, before a build of minutes
     return profile
+
+
+def _refuse_wishes_for_a_card(settings: Settings) -> None:
+    if settings.gpu_id is not None:
+        raise SettingsError(f"--mtp-gpu-id {settings.gpu_id} chooses a card, and the backend cpu has none to choose.")
+    if settings.lock_clocks:
+        raise SettingsError("--mtp-lock-clocks needs a card, and the backend cpu has none: drop it.")
 
 
 def backend_of(settings: Settings, profile: Profile) -> Backend:

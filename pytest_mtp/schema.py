@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_mtp.core.baseline import BASELINE_VERSION, BaselineFile
+from pytest_mtp.core.curve_report import CURVE_VERSION, CurveReport
 from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.run_report import REPORT_VERSION, RunReport
 
@@ -19,6 +20,7 @@ _KINDS = {
     "profile": (Profile, PROFILE_VERSION),
     "baseline": (BaselineFile, BASELINE_VERSION),
     "report": (RunReport, REPORT_VERSION),
+    "curve": (CurveReport, CURVE_VERSION),
 }
 
 

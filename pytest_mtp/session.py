@@ -132,6 +132,7 @@ class Run:
                 self.deadline = time.monotonic() + self.settings.max_time_s
             plan, started_at = self._plan(flag_set, equipment, locked_mhz), _now()
             judged = self._concluded(self._unjudged(plan, baselines, started_at), plan, progress)
+            self.judged[flag_set] = judged  # before it is recorded: a folder that cannot be written loses nothing
             self.judged[flag_set] = judged = self._recorded(judged, baselines)
         self.unfinished = None
         return judged
@@ -221,7 +222,7 @@ class Run:
         """Tokens per step of a sound phantom, by arithmetic; nothing for other models."""
         spec = parse_model(self.settings.model or self.profile.model.spec)
         chosen = self.profile.flag_sets[plan.flag_set]
-        if spec.kind is not ModelKind.PHANTOM or chosen.p_min > 0:
+        if spec.kind is not ModelKind.PHANTOM or chosen.p_min > 0 or chosen.synth_rates:
             return {}
         phantom = phantom_spec(parse_model("phantom"), self.profile.model.phantom)
         walks = {one.name: phantom.expected(one.name, plan.request.tokens, chosen.n_max) for one in plan.classes}

@@ -4,10 +4,11 @@
 #   scripts/gpu-check.sh PATH-OF-A-LLAMA.CPP-TREE [options of pytest]
 #
 # Needs a CUDA toolkit (nvcc), CMake, a C++ compiler, and pytest-mtp installed in .venv or in $PYTHON.
-# No network, no model download, no hub. Exit status: that of pytest (0 green, 1 red, 17 no answer).
+# No network, no model download, no hub. Exit status: that of pytest: 0 green, 1 red, 17 no answer, as
+# the first time, when there is no baseline yet; 2 when this machine lacks something.
 set -euo pipefail
 
-usage() { sed -n '2,7s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,8s/^# \{0,1\}//p' "$0"; }
 
 if [ $# -lt 1 ] || [ "$1" = -h ] || [ "$1" = --help ]; then
   usage
@@ -21,7 +22,7 @@ cd "$(dirname "$0")/.."
 python=${PYTHON:-.venv/bin/python}
 [ -x "$python" ] || python=$(command -v python3)
 if ! "$python" -c 'import pytest_mtp' 2>/dev/null; then
-  echo "gpu-check: $python has no pytest-mtp. With a network: make test ARGS=--collect-only; or set PYTHON." >&2
+  echo "gpu-check: $python has no pytest-mtp. Make one: python3 -m venv .venv && .venv/bin/pip install . (this wants a network), or set PYTHON." >&2
   exit 2
 fi
 

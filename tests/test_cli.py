@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,3 +40,44 @@ def test_a_report_is_judged_again_from_its_samples(
 def test_a_missing_report_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(tmp_path / "none.json")]) == 2
     assert capsys.readouterr().err.startswith("pytest-mtp: There is no report")
+
+
+def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The line by bash, where ``$MTP`` is the command."""
+    more = {"MTP": f"{sys.executable} -m pytest_mtp.cli", **environment}
+    words = ["bash", "-o", "pipefail", "-c", line]
+    return subprocess.run(words, env={**os.environ, **more}, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "complaint"),
+    [
+        ("$MTP profile list | true", 141, ""),
+        ("$MTP profile list > /dev/full", 2, "pytest-mtp: [Errno 28] No space left on device. Mend"),
+        ("$MTP profile check phantom >&-", 0, ""),
+        ("$MTP profile check phantm 2>&-", 1, ""),
+    ],
+)
+def test_an_output_that_takes_nothing_is_no_traceback(line: str, status: int, complaint: str) -> None:
+    done = shell(line)
+    assert done.returncode == status
+    assert done.stderr.startswith(complaint)
+    assert len(done.stderr.splitlines()) == bool(complaint)
+
+
+def test_a_locale_without_its_letters_shows_a_text_all_the_same(tmp_path: Path) -> None:
+    text = 'extends = "phantom"\nname = "größe"\ndescription = "☃"\n'
+    (tmp_path / "p.toml").write_text(text, encoding="utf-8")
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = shell(f"$MTP profile show {tmp_path}/p.toml", **ascii_only)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert 'name = "gr\\xf6\\xdfe"' in done.stdout
+
+
+def test_ctrl_c_is_one_word(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(_path: Path) -> RunReport:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pytest_mtp.runtime.store.load_report", interrupted)
+    assert main(["report", "r.json"]) == 130
+    assert capsys.readouterr().err == "Interrupted.\n"

@@ -24,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     prune = actions.add_parser("prune", help="remove entries, and leftovers of what failed; those in use stay")
     prune.add_argument("--keep", type=int, metavar="N", help="let the N last used entries of each kind stay")
     prune.add_argument("--older-than", type=float, metavar="DAYS", help="let entries stay that were used since then")
-    prune.add_argument("--kind", action="append", metavar="KIND", help="only this kind; repeatable (default: all)")
+    prune.add_argument(
+        "--kind", action="append", metavar="KIND", help="only this kind, such as build; repeatable (default: all)"
+    )
     prune.add_argument("--dry-run", action="store_true", help="say what would go, and remove nothing")
     prune.set_defaults(act=_prune)
     actions.add_parser("verify", help="1 when an entry is broken; starts every build once").set_defaults(act=_verify)

@@ -19,12 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="list|show|check")
     actions.add_parser("list", help="the profiles that ship").set_defaults(act=_list)
     show = actions.add_parser("show", help="the effective profile, as TOML")
-    show.add_argument("name", help="a shipped name or a TOML file")
+    show.add_argument("name", metavar="NAME|FILE", help="a shipped name or a TOML file")
     add_plain(show, "set")
     show.add_argument("--origin", action="store_true", help="say which file each value came from")
     show.set_defaults(act=_show)
     check = actions.add_parser("check", help="say everything that is wrong with profiles; 1 when anything is")
-    check.add_argument("names", nargs="+", metavar="FILE", help="a TOML file or a shipped name")
+    check.add_argument("names", nargs="+", metavar="NAME|FILE", help="a shipped name or a TOML file")
     check.set_defaults(act=_check)
 
 

@@ -12,7 +12,10 @@ HELP = "take published tables apart into speedup, tokens per step and step cost"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Take the file."""
     parser.add_argument(
-        "file", type=Path, help="JSON: a list of tables, each with device, model, n_max, source, harness and rows"
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="JSON: a list of tables, each with device, model, n_max, source, harness and rows",
     )
 
 

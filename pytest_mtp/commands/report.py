@@ -11,7 +11,7 @@ HELP = "judge a stored report again, from its samples, and show it"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Take the file."""
-    parser.add_argument("file", type=Path, help="a file written by --mtp-json")
+    parser.add_argument("file", type=Path, metavar="FILE", help="a file written by --mtp-json")
 
 
 def run(parsed: argparse.Namespace) -> int:

@@ -149,19 +149,36 @@ def _serve(wish: _Wish, line: "ProgressLine") -> int:
     spec = wish.spec(ready.model.path)
     arguments = (*negotiate(spec, ready.capabilities), *(() if page is None else ("--path", str(page))))
     line.show("starting the server")
-    folder = Path(tempfile.mkdtemp(prefix="pytest-mtp-serve-"))
     timeout_s = wish.profile.measure.start_timeout_s
     launch = partial(serve, start_timeout_s=timeout_s, environment=_held(wish))
-    with _explaining(ready.model), launch(ready.build.server, arguments, spec, folder) as server:
+    with (
+        _log_folder() as folder,
+        _explaining(ready.model),
+        launch(ready.build.server, arguments, spec, folder) as server,
+    ):
         line.clear()
         with suppress(KeyboardInterrupt):
             _announce(wish, ready, server, lacking)
             server.process.wait()
             server.check_alive("while it served")
         sys.stderr.write("\nStopping the server.\n")
-    # Kept when the server died: its log is the only witness.
-    shutil.rmtree(folder, ignore_errors=True)
     return 0
+
+
+@contextmanager
+def _log_folder() -> Iterator[Path]:
+    """A folder for the server's log; kept when the server failed, of which it is the only witness."""
+    folder = Path(tempfile.mkdtemp(prefix="pytest-mtp-serve-"))
+    kept = False
+    try:
+        yield folder
+    except ServerError as error:
+        kept = True
+        whole = f"{error.message}\nIts whole log: {folder / 'server.log'}"
+        raise type(error)(whole, command=error.command, log_tail=error.log_tail) from error
+    finally:
+        if not kept:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _held(wish: _Wish) -> dict[str, str]:
@@ -234,6 +251,6 @@ def _talk(wish: _Wish, line: "ProgressLine") -> NoReturn:
     sys.stderr.write(f"The same without pytest-mtp:\n{serving.plain_line(command, os.environ)}\n")
     sys.stderr.flush()
     try:
-        os.execve(program, command, {**server_environment(), **child_environment(_TERMINAL)})
+        os.execve(program, command, {**server_environment(), **child_environment(_TERMINAL), **_held(wish)})
     except OSError as error:
         raise ServerDied(not_startable(str(program), error)) from error

@@ -11,7 +11,7 @@ from pytest_mtp.core.speedup import speedup
 FEWEST_SESSIONS = 5
 """Below it the spread of sessions is a guess."""
 _SDS = 3
-"""A tolerance of three standard deviations is left by one session in a thousand (statistics.md 2.5)."""
+"""A tolerance of three standard deviations is left by one session in a thousand."""
 _MOST = 0.99
 
 

@@ -1,6 +1,6 @@
 """The sequential test: evidence below the limit, above it, or neither yet.
 
-Published as statistics.md 2.5(a): one-sided t tests on log ratios over blocks, at looks that
+Described, and simulated, in docs/decision.md: one-sided t tests on log ratios over blocks, at looks that
 were fixed before, alpha shared equally among them; Holm over the classes for a regression (any
 one turns the run red), none for a pass (all of them must pass: an intersection-union test).
 """

@@ -78,6 +78,10 @@ class Facts:
     """The folder of ours, in words."""
     cache_free_bytes: int
     cache_holds: str
+    cache_problem: str | None = None
+    """Why nothing can be kept there."""
+    source_problem: str | None = None
+    """Why what lies on this disk is no llama.cpp; what must be fetched is not looked at."""
     hub_cache: str
     hub_free_bytes: int
 
@@ -96,6 +100,11 @@ def _tools(facts: Facts) -> Iterator[Finding]:
     yield Finding(State.LACK if facts.tools.lacks else State.HAVE, "tools", facts.tools.words)
     yield from (Finding(State.LACK, "tools", lack) for lack in facts.tools.lacks)
     yield from (Finding(State.NOTE, "tools", hint) for hint in facts.tools.hints)
+
+
+def _source(facts: Facts) -> Iterator[Finding]:
+    if facts.source_problem is not None:
+        yield Finding(State.LACK, "source", facts.source_problem)
 
 
 def _backend(facts: Facts) -> Iterator[Finding]:
@@ -200,11 +209,15 @@ def _disk(facts: Facts) -> Iterator[Finding]:
     if model.from_hub and not model.here and model.size is not None and model.size > facts.hub_free_bytes:
         said = f"{facts.hub_cache}: {amount(facts.hub_free_bytes)} free, the model takes {amount(model.size)}"
         yield Finding(State.LACK, "disk", f"{said}; free space, or move the cache with HF_HUB_CACHE")
-    yield Finding(State.HAVE, "cache", facts.cache_holds)
+    if facts.cache_problem is None:
+        yield Finding(State.HAVE, "cache", facts.cache_holds)
+    else:
+        yield Finding(State.LACK, "cache", facts.cache_problem)
 
 
 _LOOKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     _machine,
+    _source,
     _tools,
     _backend,
     _cards,

@@ -18,7 +18,13 @@ _FIT = ("-fit", "--fit")
 _VERBOSITY = ("-lv", "--verbosity")
 _N_MAX = ("--spec-draft-n-max", "--draft-max", "--draft-n", "--draft")
 _P_MIN = ("--spec-draft-p-min", "--draft-p-min")
+_SYNTH_RATES = "--spec-synth-rates"
 _IK_SWITCH = ("-mtp", "--multi-token-prediction")
+
+_NO_SYNTH_RATES = (
+    f"This build of llama-server cannot take drafts by chance (synth_rates): its --help has no {_SYNTH_RATES}.\n"
+    "Drop synth_rates from the flag set, or use a llama.cpp with it (--mtp-source; b11434 has it, b10405 has not)."
+)
 
 # What this package sets for every server by itself, or by a key of the profile.
 _RESERVED = ("-m", "-c", "-ngl", "-np", "--host", "--port", "--api-key", "--api-key-file", "--spec-type")
@@ -153,6 +159,8 @@ def _add_speculation(line: _CommandLine, speculation: Speculation) -> None:
     spelling = line.capabilities.mtp
     if spelling is None:
         raise FlagError(_no_mtp(line.capabilities))
+    if speculation.synth_rates and not line.capabilities.offers(_SYNTH_RATES):
+        raise FlagError(_NO_SYNTH_RATES)
     if spelling is MtpSpelling.IK:
         line.add(("--spec-type",), f"mtp:n_max={speculation.n_max},p_min={speculation.p_min:g}")
         return
@@ -162,6 +170,10 @@ def _add_speculation(line: _CommandLine, speculation: Speculation) -> None:
         line.add(("--spec-type",), spelling.value.split()[1])
     line.add(_N_MAX, speculation.n_max)
     line.add(_P_MIN, speculation.p_min)
+    if speculation.synth_rates:
+        # The build wants one for every place.
+        rates = (*speculation.synth_rates, *[0.0] * (speculation.n_max - len(speculation.synth_rates)))
+        line.add((_SYNTH_RATES,), ",".join(map(_word, rates)))
 
 
 def _word(value: object) -> str:

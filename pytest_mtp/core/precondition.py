@@ -5,7 +5,7 @@ from pytest_mtp.core.server_spec import Arm
 
 
 def complaint(answer: Answer, tokens: int, arm: Arm) -> str | None:
-    """Say which precondition of statistics.md 2.4 an answer to a request for ``tokens`` breaks; ``None``: none."""
+    """Say which precondition an answer to a request for ``tokens`` breaks; ``None``: none."""
     timings = answer.timings
     if timings.predicted_n != tokens:
         return f"{timings.predicted_n} tokens came, {tokens} were asked for ({answer.stop_type})"

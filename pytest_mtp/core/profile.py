@@ -87,6 +87,8 @@ class FlagSet:
 
     n_max: int
     p_min: float
+    synth_rates: tuple[float, ...] = ()
+    """Acceptance by chance instead of by verifying, one falling probability per place; its texts are invalid."""
     server: dict[str, int | float | str | None] = field(default_factory=dict)
 
 
@@ -199,6 +201,8 @@ class Profile:
     gates: Gate = field(default_factory=Gate)
 
     def __post_init__(self) -> None:
+        for name in (self.name, *self.flag_sets):
+            _name_of_a_file(name)
         if not self.classes or not self.flag_sets:
             raise SettingsError(f"Profile {self.name} needs a prompt class and a flag set to measure.")
         names = [one.name for one in self.classes]
@@ -212,6 +216,7 @@ class Profile:
     def server_spec(self, flag_set: str, *, model: str, speculative: bool) -> ServerSpec:
         """The server of one arm: the profile's flags, the flag set's overrides, and drafts or none."""
         chosen = self.flag_sets[flag_set]
+        drafting = Speculation(n_max=chosen.n_max, p_min=chosen.p_min, synth_rates=chosen.synth_rates)
         table = _overridden(self.server, chosen.server, flag_set)
         return ServerSpec(
             model=model,
@@ -230,7 +235,7 @@ class Profile:
             top_p=table.top_p,
             repeat_penalty=table.repeat_penalty,
             extra=table.extra,
-            speculation=Speculation(n_max=chosen.n_max, p_min=chosen.p_min) if speculative else None,
+            speculation=drafting if speculative else None,
         )
 
 
@@ -240,6 +245,15 @@ def _overridden(server: ServerTable, changes: dict[str, int | float | str | None
         offers = ", ".join(ServerTable.__slots__)
         raise SettingsError(f"Flag set {flag_set} sets server.{unknown[0]}, which is none of: {offers}.")
     return replace(server, **changes)  # type: ignore[arg-type]  # names are checked above, values by ServerSpec
+
+
+def _name_of_a_file(name: str) -> None:
+    """Profile and flag sets name files: baselines, and the folders of logs."""
+    if re.fullmatch(r"(?!\.)[^/\\\x00-\x1f\x7f]{1,100}", name) is None:
+        raise SettingsError(
+            f"{name!r} cannot name a profile or flag set, whose files carry the name: "
+            "write up to 100 letters, digits, dots and dashes, such as my-3090."
+        )
 
 
 def _at_least(key: str, value: float, least: float) -> None:

@@ -26,9 +26,13 @@ def part(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def problems(document: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
     """What of the document the schema refuses, in the order of its places; empty when it is sound."""
-    from jsonschema import Draft202012Validator
+    from jsonschema import Draft202012Validator, validators
 
-    errors = sorted(Draft202012Validator(schema).iter_errors(document), key=lambda error: error.json_path)
+    # JSON knows one kind of number, so 512.0 would be an integer to it; TOML and the profile know two.
+    strict = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    extend: Any = validators.extend  # which has no types
+    validator = extend(Draft202012Validator, type_checker=strict)(schema)
+    errors = sorted(validator.iter_errors(document), key=lambda error: error.json_path)
     return [sentence for error in errors for sentence in _sentences(error, document)]
 
 

@@ -13,7 +13,7 @@ _BACKWARD: Order = (Arm.MTP, Arm.PLAIN)
 def block_order(index: int, seed: int) -> Order:
     """Which arm leads block ``index``; blocks 2k and 2k+1 mirror each other (ABBA), by a seeded coin.
 
-    A drift of the machine then weighs on both arms alike (statistics.md 2.2: AABB gives up to
+    A drift of the machine then weighs on both arms alike (simulated: AABB gives up to
     99 % false alarms under a drift of 5 %, ABBA none).
     """
     leads = random.Random(f"{seed}-{index // 2}").random() < 0.5  # noqa: PLR2004 - a fair coin, not a secret

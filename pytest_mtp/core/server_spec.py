@@ -25,6 +25,12 @@ class Speculation:
     """A draft ends before a token that its head gives less than this probability."""
     extra: tuple[str, ...] = ()
     """Further flags of the mtp arm alone, verbatim."""
+    synth_rates: tuple[float, ...] = ()
+    """Acceptance by chance: how likely the draft at each place is taken, those before it included; empty verifies.
+
+    Falling, at most ``n_max`` of them, places without one are never taken. For measuring a step's cost at any
+    acceptance: the texts are invalid on purpose.
+    """
 
     def __post_init__(self) -> None:
         if self.n_max < 1:
@@ -32,6 +38,17 @@ class Speculation:
             raise SettingsError(f"speculation.n_max is {self.n_max}; it must be at least 1.")
         if not 0 <= self.p_min <= 1:
             raise SettingsError(f"speculation.p_min is {self.p_min}; it is a probability between 0 and 1.")
+        self._check_synth_rates()
+
+    def _check_synth_rates(self) -> None:
+        rates = self.synth_rates
+        if len(rates) > self.n_max:
+            raise SettingsError(f"speculation.synth_rates has {len(rates)} rates; n_max {self.n_max} is the most.")
+        if not all(0 <= rate <= 1 for rate in rates) or list(rates) != sorted(rates, reverse=True):
+            raise SettingsError(
+                f"speculation.synth_rates is {list(rates)}; it takes probabilities between 0 and 1, none above the one "
+                "before it, since a draft is taken only after those before it."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

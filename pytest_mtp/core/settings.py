@@ -47,6 +47,8 @@ class Settings:
     """Index or UUID of the card to measure on; ``None`` is the first one."""
     lock_clocks: bool
     """Whether the card's clocks are fixed while it is measured."""
+    refresh: bool
+    """Whether the hub is asked anew what a branch or tag of the model stands for."""
     isolation: Isolation | None
     max_time_s: float | None
     update: Update | None

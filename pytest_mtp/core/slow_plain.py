@@ -13,12 +13,12 @@ from pytest_mtp.core.finding import Finding, State
 from pytest_mtp.core.sample import Campaign, Start
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.telemetry import Telemetry, Throttle
+from pytest_mtp.core.validity import HARMFUL
 
 _HEALTHY_SHARE: Final = 0.55
-"""Of the bandwidth: a 27B in Q4_K_M reaches 0.68 of an RTX 3090's 936 GB/s (38.86 tok/s, the seed tutorial)."""
+"""Of the bandwidth: a 27B in Q4_K_M reaches 0.68 of an RTX 3090's 936 GB/s (38.86 tok/s, the tutorial)."""
 _OFTEN: Final = 0.1
 """A share of the readings that is more than an accident."""
-_HEAT: Final = (Throttle.THERMAL, Throttle.HARDWARE_THERMAL, Throttle.HARDWARE_SLOWDOWN, Throttle.POWER_BRAKE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _power(case: _Case) -> Iterator[Finding]:
 def _heat(case: _Case) -> Iterator[Finding]:
     peaks = [told.temperature_peak_c for told in case.telemetry if told.temperature_peak_c is not None]
     at = f" at up to {max(peaks):.0f} °C" if peaks else ""
-    worst = max(((_share(case, reason) or 0.0, reason) for reason in _HEAT), key=lambda one: one[0])
+    worst = max(((_share(case, reason) or 0.0, reason) for reason in HARMFUL), key=lambda one: one[0])
     if worst[0]:
         said = f"{worst[1].value} in {worst[0]:.0%} of the readings{at}; mend: cool the card, or lower its power limit"
         yield Finding(State.LACK, "heat", said)

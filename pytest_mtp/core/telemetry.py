@@ -140,13 +140,6 @@ def telemetry(source: TelemetrySource, requests: Sequence[Sequence[Reading]], *,
     )
 
 
-def energy_per_token(measured: Telemetry | None, tokens: int) -> float | None:
-    """Joules that the cards took for each token of the answers, their prompts included; ``None``: not told."""
-    if measured is None or measured.energy_j is None or tokens < 1:
-        return None
-    return measured.energy_j / tokens
-
-
 def thinned(readings: Sequence[Reading], most: int = KEPT_READINGS) -> tuple[Reading, ...]:
     """At most ``most`` of the readings, evenly chosen, the first and the last among them."""
     if len(readings) <= most:

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Final
 
+from pytest_mtp.core.amount import memory_amount
 from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.core.sample import Start
 from pytest_mtp.core.telemetry import Throttle
 
-_HARMFUL: Final = (
+HARMFUL: Final = (
     Throttle.HARDWARE_THERMAL,
     Throttle.THERMAL,
     Throttle.POWER_BRAKE,
     Throttle.HARDWARE_SLOWDOWN,
 )
+"""Reasons by which a card protects itself."""
 _CLOCK_SHARE: Final = 0.02
 """A difference of median clocks, as a share, that is more than the steps in which clocks are set."""
 _FEWEST_LOOKS: Final = 5
@@ -95,7 +97,7 @@ def throttled(starts: Sequence[Start], _: Conditions) -> str | None:
     """The card protected itself; its power limit is no such thing, a card at full load runs into it."""
     for start in starts:
         told = start.telemetry
-        for reason in _HARMFUL:
+        for reason in HARMFUL:
             if told is not None and (share := told.held_back(reason)) > 0:
                 heat = "" if told.temperature_peak_c is None else f", at up to {told.temperature_peak_c:.0f} °C"
                 return (
@@ -115,8 +117,8 @@ def larger_than_the_card(starts: Sequence[Start], conditions: Conditions) -> str
     if needed <= total:
         return None
     return (
-        f"the servers took {_gib(needed)} for the card, which has {_gib(total)}: the rest lies in system memory; "
-        "shorten the context (server.ctx) or measure one server at a time"
+        f"the servers took {memory_amount(needed)} for the card, which has {memory_amount(total)}: the rest lies in "
+        "system memory; shorten the context (server.ctx) or measure one server at a time"
     )
 
 
@@ -128,7 +130,7 @@ def spilled_to_mapped_memory(starts: Sequence[Start], conditions: Conditions) ->
             continue
         if told.gtt_bytes.peak > _SPILLED_GTT_BYTES:
             return (
-                f"the card is full and {_gib(told.gtt_bytes.peak)} lay in system memory (GTT) while the "
+                f"the card is full and {memory_amount(told.gtt_bytes.peak)} lay in system memory (GTT) while the "
                 f"{start.arm.value} arm was measured; shorten the context (server.ctx)"
             )
     return None
@@ -234,7 +236,3 @@ def _capped(start: Start) -> bool:
 
 def _tells_reasons(start: Start) -> bool:
     return start.telemetry is not None and "throttle" not in start.telemetry.lacking
-
-
-def _gib(count: float) -> str:
-    return f"{count / 2**30:.1f} GiB"

@@ -12,7 +12,7 @@ from pytest_mtp.core.tau import acceptance
 from pytest_mtp.core.verdict import Limit, Yardstick
 
 _FEWEST_BLOCKS = 2  # below two there is no spread, so no interval
-# A baseline of so many blocks and sessions is taken for the truth (statistics.md 2.5).
+# A baseline of so many blocks and sessions is taken for the truth (docs/decision.md shows what that gives).
 _SURE_BLOCKS, _SURE_SESSIONS = 8, 3
 _MOST = 0.99
 

@@ -1,5 +1,6 @@
 """The page of a cost curve: a line for every measured acceptance, when MTP pays, and where a step's time goes."""
 
+import re
 import textwrap
 from collections.abc import Iterator
 
@@ -9,6 +10,11 @@ from pytest_mtp.core.curve_report import CurveReport
 from pytest_mtp.core.speedup import Estimate
 
 _LEVEL = 0.95
+_POSSIBLE = 1.05
+"""An efficiency above 1 by no more is two clocks that differ."""
+# An interval stays on one line.
+_INTERVAL = re.compile(r"(?<=,) (?=[\d.]+\])")
+_TIED = "\x00"
 
 
 def page(report: CurveReport, width: int) -> Iterator[str]:
@@ -17,11 +23,20 @@ def page(report: CurveReport, width: int) -> Iterator[str]:
     for paragraph in (_head(report), _costs(curve), _payoff(curve), _parts(report), _bandwidth(report)):
         lines = list(paragraph)
         for line in lines:
-            yield from textwrap.wrap(line, width, break_on_hyphens=False) if len(line) > width else (line,)
+            yield from _wrapped(line, width)
         if lines:
             yield ""
     for notice in report.notices:
-        yield from textwrap.wrap(f"note: {notice}", width, subsequent_indent="  ", break_on_hyphens=False)
+        for line in notice.splitlines():
+            yield from _wrapped(f"note: {line}", width)
+
+
+def _wrapped(line: str, width: int) -> Iterator[str]:
+    if len(line) <= width:
+        yield line
+        return
+    for part in textwrap.wrap(_INTERVAL.sub(_TIED, line), width, break_on_hyphens=False, break_long_words=False):
+        yield part.replace(_TIED, " ")
 
 
 def _head(report: CurveReport) -> Iterator[str]:
@@ -56,12 +71,17 @@ def _parts(report: CurveReport) -> Iterator[str]:
     if not told:
         return
     yield "Where a step's time goes, in plain steps:"
-    yield f"{'tokens/step':>12} {'verifying':>10} {'drafting':>9} {'the rest':>9} {'ideal':>7} {'measured':>9} {'efficiency':>11}"
+    yield (
+        f"{'tokens/step':>12} {'verifying':>10} {'drafting':>9} {'the rest':>9} {'ideal':>7} {'measured':>9} "
+        f"{'efficiency':>11}"
+    )
     for tau, parts in told:
         yield (
             f"{tau:12.2f} {parts.verification:10.2f} {parts.drafting:9.2f} {parts.rest:9.2f} "
             f"{parts.ideal_speedup(tau):6.2f}x {tau / parts.whole:8.2f}x {parts.efficiency:11.0%}"
         )
+    if max(parts.efficiency for _, parts in told) > _POSSIBLE:
+        yield "Above 100% something disturbed llama-bench or the servers: measure again when nothing else runs."
     yield (
         f"Verifying: llama-bench, a batch of {report.n_max + 1} over a single token. Drafting: the server's own clock. "
         "The ideal speedup has no rest."
@@ -72,7 +92,8 @@ def _bandwidth(report: CurveReport) -> Iterator[str]:
     share, able, read = report.bandwidth_share, report.bandwidth, report.bytes_per_token
     if share is None or able is None or read is None:
         return
-    whose = "this machine's memory was measured to give" if report.cpu_bandwidth == able else "the card is made for"
+    on_a_card = report.points[0].campaign.circumstances.card_memory_bytes is not None
+    whose = "the card is made for" if on_a_card else "this machine's memory was measured to give"
     tps = report.plain_tps.ratio
     yield (
         f"The plain arm's {tps:.1f} tok/s read {memory_amount(read)} of weights each: {read * tps / 1e9:.1f} GB/s, "

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from enum import Enum
 from statistics import median
 
+from pytest_mtp.core.energy import energy_per_token
 from pytest_mtp.core.profile import Reference
 from pytest_mtp.core.run_report import Judged, RunReport
+from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.stability import block_sd, working_share, worst_block_sd
 from pytest_mtp.core.traffic import share
 from pytest_mtp.core.verdict import ClassResult, Limit, Outcome
@@ -85,6 +87,7 @@ def _campaign(judged: Judged, width: int) -> Iterator[Line]:
     yield from (Line(f"note: {notice}") for notice in judged.notices)
     if campaign.stopped:
         yield Line(f"note: {campaign.stopped}")
+    yield from (Line(f"note: {said}") for said in _unrepeated(judged))
     wide = width >= _WIDE
     yield from _header(wide=wide)
     for result in judged.results:
@@ -101,9 +104,23 @@ def _rates(judged: Judged) -> Iterator[Line]:
     found = [one.detectable for one in judged.results if one.detectable is not None and one.limit is not None]
     if found:
         yield Line(f"Losses of {max(found):.1%} beyond a limit would have been found 4 times in 5.")
-    yield from (Line(said) for said in _bandwidth(judged))
+    yield from (Line(said) for said in (*_bandwidth(judged), *_energy(judged)))
     if judged.sessions:
         yield Line(f"Baseline: {_sessions(judged)}.")
+
+
+def _unrepeated(judged: Judged) -> Iterator[str]:
+    """Classes whose draft counts differ from request to request, which temperature 0 promises not to."""
+    names = [one.prompt_class for one in judged.results if one.acceptance and not one.acceptance.repeatable]
+    if names:
+        yield f"draft counts differ between equal requests, though they are greedy: {', '.join(names)}"
+
+
+def _energy(judged: Judged) -> Iterator[str]:
+    """What a token costs in energy, where the card tells."""
+    told = [f"{arm.value} {joules:.2f} J" for arm in Arm if (joules := energy_per_token(judged.campaign, arm))]
+    if told:
+        yield f"Energy per token: {', '.join(told)}."
 
 
 def _bandwidth(judged: Judged) -> Iterator[str]:

@@ -53,11 +53,15 @@ class Cache:
     root: Path
 
     def lookup(self, kind: str, recipe: Recipe) -> Path | None:
-        """Return the entry's folder, or ``None`` when it was never finished; to find it is to use it."""
+        """Return the entry's folder, or ``None`` when it was never finished; to find it is to use it.
+
+        ``CacheError`` where nobody may look.
+        """
         folder = self._folder(kind, recipe)
         stamp = folder / STAMP
-        if not stamp.is_file():
-            return None
+        with _disk_errors(folder):
+            if not stamp.is_file():
+                return None
         with suppress(OSError):  # a cache that cannot be written is still read
             os.utime(stamp)
         return folder

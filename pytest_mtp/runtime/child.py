@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -110,5 +110,6 @@ def _started(
         try:
             yield child
         except BaseException:  # Ctrl-C does not reach another session, so it is passed on here
-            os.killpg(child.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it ended meanwhile
+                os.killpg(child.pid, signal.SIGKILL)
             raise

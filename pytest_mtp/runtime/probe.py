@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from pytest_mtp.core.capabilities import Capabilities, parse_help
-from pytest_mtp.errors import ServerDied, ServerLate
+from pytest_mtp.errors import InputError, ServerDied, ServerLate
 from pytest_mtp.runtime.child import run_text
 from pytest_mtp.runtime.process import describe_exit, not_startable, server_environment
 
@@ -28,4 +28,7 @@ def probe(binary: Path, *, known_by: str = "--port", timeout_s: float = 60.0) ->
         last = "\n".join((done.stderr or done.stdout).splitlines()[-_LINES:])
         message = f"{binary.name} {describe_exit(done.returncode)} when it was asked for its --help."
         raise ServerDied(message, command=" ".join(argv), log_tail=last)
-    return parse_help(done.stdout, known_by=known_by)
+    try:
+        return parse_help(done.stdout, known_by=known_by)
+    except InputError as error:
+        raise InputError(f"{binary}: {error}") from error

@@ -88,9 +88,13 @@ def _chain(name: str) -> tuple[Layer, ...]:
 def _locate(name: str, folder: Path, asking: Layer | None = None) -> Path:
     if name in shipped():
         return _SHIPPED / f"{name}.toml"
-    path = folder / Path(name).expanduser()
-    if path.is_file():
-        return path
+    try:
+        path = folder / Path(name).expanduser()
+        if path.is_file():
+            return path
+    except (OSError, RuntimeError) as error:  # no right to look, or no such home folder
+        why = error.strerror if isinstance(error, OSError) else "its home folder is not there"
+        raise SettingsError(f"Profile {name} cannot be read: {why}. Name another file.") from error
     near = difflib.get_close_matches(name, shipped(), n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
     asked = f"{asking} extends {name!r}, but there" if asking else "There"
@@ -104,5 +108,5 @@ def _label(path: Path) -> str:
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(f"Profile {path} cannot be read: {error}.") from error

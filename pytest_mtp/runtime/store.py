@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,8 +33,6 @@ class Baselines:
 
 def load_report(path: Path) -> RunReport:
     """A report written by ``--mtp-json``."""
-    if not path.is_file():
-        raise InputError(f"There is no report {path}; --mtp-json FILE writes one.")
     return _decode(path, RunReport, migrated)
 
 
@@ -61,6 +60,8 @@ def write_json(path: Path, value: Any) -> None:
             os.fsync(file.fileno())
         waiting.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            waiting.unlink(missing_ok=True)
         raise InputError(f"{path} cannot be written: {error}. Name a file in a folder that can be written.") from error
 
 
@@ -69,6 +70,8 @@ def _decode(path: Path, kind: type[T], migrate: Callable[[dict[str, Any]], dict[
 
     try:
         return msgspec.convert(migrate(msgspec.json.decode(path.read_bytes(), type=dict[str, Any])), kind)
+    except FileNotFoundError as error:
+        raise InputError(f"There is no report {path}; --mtp-json FILE writes one.") from error
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
         raise InputError(f"{path} is not a {kind.__name__}: {error}. Restore it or move it away.") from error
     except InputError as error:

@@ -28,7 +28,8 @@ def entries(cache: Cache) -> tuple[Entry, ...]:
     root = _root(cache)
     try:
         folders = [folder for kind in sorted(root.iterdir()) if kind.is_dir() for folder in sorted(kind.iterdir())]
-        return tuple(_entry(folder) for folder in folders if _ours(folder))
+        found = (_entry(folder) for folder in folders if _ours(folder))
+        return tuple(entry for entry in found if entry is not None)
     except FileNotFoundError:
         return ()
     except OSError as error:
@@ -89,7 +90,14 @@ def _ours(folder: Path) -> bool:
     return (folder / STAMP).is_file() or folder.with_name(f"{folder.name}.lock").is_file()
 
 
-def _entry(folder: Path) -> Entry:
+def _entry(folder: Path) -> Entry | None:
+    """The entry; ``None`` when another process has just removed it."""
+    with suppress(FileNotFoundError):
+        return _read_entry(folder)
+    return None
+
+
+def _read_entry(folder: Path) -> Entry:
     recipe: Mapping[str, Any] = {}
     with suppress(OSError, ValueError):
         recipe = recipe_of(folder)
@@ -152,6 +160,8 @@ def _remove(cache: Cache, folder: Path, *, dry_run: bool) -> str | None:
         with cache.attempt(folder) as free:
             if not free:
                 return "another process works on it"
+            if not folder.exists():
+                return "another process removed it"
             if not dry_run:
                 # First of all: half an entry must not be taken for a whole one.
                 (folder / STAMP).unlink(missing_ok=True)

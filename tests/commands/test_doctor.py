@@ -59,6 +59,16 @@ def test_a_token_is_told_by_its_presence_alone(tmp_path: Path) -> None:
     assert done.returncode == 1  # the model is neither here nor to be had
 
 
+def test_a_source_and_a_cache_that_cannot_be_used_are_lacks(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    words = ("--profile", str(SMALL), "--source", f"dir:{tmp_path}", "--cache-dir", str(tmp_path / "file"))
+    done = doctor(*words)
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 1, done.stderr
+    assert f"LACKS source {tmp_path} holds no CMakeLists.txt" in said
+    assert f"LACKS cache {tmp_path}/file cannot be used" in said
+
+
 def test_a_profile_for_a_card_lacks_one_here(tmp_path: Path) -> None:
     done = doctor("--profile", "phantom-gpu", "--cache-dir", str(tmp_path), LD_LIBRARY_PATH=str(tmp_path))
     assert done.returncode == 1

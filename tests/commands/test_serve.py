@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -89,7 +90,7 @@ def small() -> Profile:
     return load_profile(str(SMALL))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_serves_until_it_is_told_to_stop(command: Started, number: signal.Signals, tmp_path: Path) -> None:
     process = command("--port", "0")
     said = announced(process)
@@ -134,13 +135,24 @@ def test_a_server_that_dies_takes_the_command_with_it(command: Started, tmp_path
     assert list(tmp_path.glob("pytest-mtp-serve-*/server.log"))
 
 
-def test_a_server_that_does_not_start_is_told_with_its_log(command: Started) -> None:
+def test_a_server_that_does_not_start_is_told_with_its_log(command: Started, tmp_path: Path) -> None:
     process = command("--port", "0", fault="dies-loading")
     _, complaint = process.communicate()
     assert process.returncode == 1
     assert "before it was ready" in complaint
     assert "error: failed to load model" in complaint
     assert "Traceback" not in complaint
+    assert f"Its whole log: {next(tmp_path.glob('pytest-mtp-serve-*/server.log'))}" in complaint
+
+
+def test_an_interrupt_while_the_server_loads_leaves_nothing(command: Started, tmp_path: Path) -> None:
+    process = command("--port", "0", fault="never-ready")
+    # Its program has begun: a signal at the fork itself is lost in the hook of filelock.
+    while not any("never-ready" in child.cmdline() for child in psutil.Process(process.pid).children()):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.wait() == 130
+    assert not list(tmp_path.glob("pytest-mtp-serve-*"))
 
 
 def test_the_terminal_is_given_to_llama_cli_with_the_same_flags(command: Started, tmp_path: Path) -> None:
@@ -189,7 +201,8 @@ def test_a_taken_port_is_refused_before_anything_is_built() -> None:
     ("words", "said"),
     [
         (("--cli", "--port", "1"), "--cli starts no server"),
-        (("--flag-set", "n3", "--flag-set", "n3"), "one flag set, not with n3 and n3"),
+        (("--set", "flag_sets.n1={n_max=1,p_min=0}", "--flag-set", "n3", "--flag-set", "n1"), "not with n3 and n1"),
+        (("--gpu-id", "0"), "--mtp-gpu-id 0 chooses a card, and the backend cpu has none to choose"),
         (("--flag-set", "n4"), "the profile small has n3"),
     ],
 )

@@ -168,6 +168,35 @@ def test_a_speculation_that_would_crash_or_mean_nothing_is_refused(n_max: int, p
         Speculation(n_max, p_min)
 
 
+@pytest.mark.parametrize(
+    ("rates", "cause"),
+    [
+        ((0.9, 0.7, 0.5, 0.3), "4 rates; n_max 3"),
+        ((0.5, 0.7), "none above the one before it"),
+        ((1.1,), "between 0 and 1"),
+        ((0.5, -0.1), "between 0 and 1"),
+        ((float("nan"),), "between 0 and 1"),
+    ],
+)
+def test_rates_that_no_draft_can_have_are_refused(rates: tuple[float, ...], cause: str) -> None:
+    with pytest.raises(SettingsError, match=cause):
+        Speculation(3, synth_rates=rates)
+
+
+@pytest.mark.parametrize(
+    ("rates", "words"), [((0.9, 0.7, 0.5), "0.9,0.7,0.5"), ((1.0,), "1,0,0"), ((0.0, 0.0, 0.0), "0,0,0")]
+)
+def test_rates_are_spelled_for_every_place(rates: tuple[float, ...], words: str) -> None:
+    spec = replace(PLAIN, speculation=Speculation(3, synth_rates=rates))
+    assert negotiate(spec, captured("b11434"))[-2:] == ("--spec-synth-rates", words)
+
+
+def test_acceptance_by_chance_is_refused_by_a_build_that_only_verifies() -> None:
+    spec = replace(PLAIN, speculation=Speculation(3, synth_rates=(0.9,)))
+    with pytest.raises(FlagError, match=r"has no --spec-synth-rates(?s:.*)--mtp-source"):
+        negotiate(spec, captured("b10405"))
+
+
 def test_speculation_makes_the_arm() -> None:
     assert (PLAIN.arm, MTP.arm) == (Arm.PLAIN, Arm.MTP)
 

@@ -15,7 +15,6 @@ from pytest_mtp.core.telemetry import (
     TelemetrySource,
     Throttle,
     combined,
-    energy_per_token,
     telemetry,
     thinned,
 )
@@ -46,12 +45,6 @@ def test_the_cards_own_counter_is_preferred() -> None:
 
 def test_energy_that_one_request_lacks_is_not_told() -> None:
     assert seen(FIRST, (Reading(), Reading())).energy_j is None
-
-
-@pytest.mark.parametrize(("energy_j", "tokens", "each"), [(50.0, 100, 0.5), (None, 100, None), (50.0, 0, None)])
-def test_energy_of_a_token(energy_j: float | None, tokens: int, each: float | None) -> None:
-    assert energy_per_token(Telemetry(source=TelemetrySource.NVML, energy_j=energy_j), tokens) == each
-    assert energy_per_token(None, tokens) is None
 
 
 def test_amounts_are_kept_at_their_start_their_peak_and_their_end() -> None:

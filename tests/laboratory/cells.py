@@ -13,6 +13,8 @@ from functools import partial
 
 import numpy as np
 
+from pytest_mtp.core.cause import LEVEL
+from pytest_mtp.core.change import Change
 from pytest_mtp.core.decision import settled, weigh
 from pytest_mtp.core.profile import Gate
 from tests.laboratory.rules import bootstrap, mann_whitney, mean_five_percent
@@ -112,7 +114,7 @@ def _share(found: Iterable[bool]) -> float:
 
 
 def covered(block_sd: float, campaign: int) -> dict[str, bool]:
-    """Whether the printed interval of a class holds the truth: at fixed numbers of blocks, and where a look ends it."""
+    """Whether the printed intervals of a class hold the truth: at fixed numbers of blocks, and where a look ends it."""
     rng = np.random.default_rng([_SEED, 999, campaign])
     world = _world(block_sd)
     pairs, truth = world.session(rng, LAST), world.speedups[_LOST]
@@ -121,6 +123,10 @@ def covered(block_sd: float, campaign: int) -> dict[str, bool]:
     for blocks in GATE.looks:
         low, high = estimates(pairs[:blocks])[f"class{_LOST}"].interval(level)
         found[f"{blocks} blocks"] = low <= truth <= high
+    then = np.concatenate([world.session(rng, 8, lost=False) for _ in range(3)])
+    change = Change(*(estimates(one)[f"class{_LOST}"] for one in (then, pairs[:8])))
+    low, high = change.interval(LEVEL)
+    found[f"change of 8 blocks against 24 ({LEVEL:.0%})"] = low <= 1 <= high
     # A limit just below the truth: most campaigns end at their first or second look.
     limits = {name: one * (1 - GATE.tolerance) for name, one in _truths(world).items()}
     for blocks in GATE.looks:
@@ -151,7 +157,7 @@ def lines(campaigns: int, say: Callable[[str], None]) -> None:
             for line in _rows(cell, tallies(cell, campaigns, pool)):
                 say(line)
         say("")
-        say(f"| interval of {1 - 2 * GATE.alpha_look:.1%} | holds the truth |")
+        say(f"| interval ({1 - 2 * GATE.alpha_look:.1%}) | holds the truth |")
         say("| --- | --- |")
         for name, share in coverages(campaigns, pool).items():
             say(f"| {name} | {share:.1%} |")

@@ -48,8 +48,8 @@ LOSSES = (
     Planted("head, 10 % more wrong", model="phantom:head=degraded:0.10@miss20"),
     Planted("mtp arm stopped 12 %", pause=0.12, arms="mtp"),
     Planted("mtp arm stopped 25 %", pause=0.25, arms="mtp"),
-    Planted("both arms stopped 30 %", pause=0.30, arms="both"),
-    Planted("both arms stopped 45 %", pause=0.45, arms="both"),
+    Planted("both arms stopped 40 %", pause=0.40, arms="both"),
+    Planted("both arms stopped 55 %", pause=0.55, arms="both"),
 )
 
 

@@ -1,7 +1,8 @@
 """What the tests of the plugin share."""
 
-# pytester forgets the modules that a run inside this process imported: numpy cannot be imported twice, and of ours a
-# second copy would have enums that are not those of the first.
+# pytester forgets the modules that a run inside this process imported: numpy cannot be imported twice, and of others a
+# second copy would have enums and errors that are not those of the first.
+import httpx  # noqa: F401
 import scipy.stats  # noqa: F401
 
 import pytest_mtp.farewell

@@ -44,11 +44,18 @@ def test_without_suites_of_ones_own_the_packages_are_taken(pytester: pytest.Pyte
         (("--mtp", "--mtp-max-time", "soon"), "*--mtp-max-time: 'soon' is no duration; write 90s, 20m or 1.5h*"),
         (("--mtp", "--mtp-update-baselines", "some"), "*--mtp-update-baselines: 'some' is none of: new, all, session*"),
         (("--mtp", "--mtp-flag-set", "n9"), "*--mtp-flag-set n9: the profile phantom has n3*"),
-        (("--mtp", "--mtp-source", ""), "*--mtp-source was given an empty value; give one, or leave the option away*"),
+        # With --co, so that nothing is built where the refusal is missing.
+        (
+            ("--mtp", "--mtp-source", "", "--co"),
+            "*--mtp-source was given an empty value; give one, or leave the option away*",
+        ),
         (("--mtp", "--mtp-cache-dir", "~nobody-of-that-name"), "*--mtp-cache-dir: ~nobody*home folder*is not there*"),
-        (("--mtp", "--mtp-json", "/"), "*--mtp-json: / is a folder; name a file in it*"),
-        (("--mtp", "--mtp-gpu-id", "0"), "*--mtp-gpu-id 0 chooses a card, and the backend cpu has none to choose*"),
-        (("--mtp", "--mtp-lock-clocks"), "*--mtp-lock-clocks needs a card*"),
+        (("--mtp", "--mtp-json", "/", "--co"), "*--mtp-json: / is a folder; name a file in it*"),
+        (
+            ("--mtp", "--mtp-gpu-id", "0", "--co"),
+            "*--mtp-gpu-id 0 chooses a card, and the backend cpu has none to choose*",
+        ),
+        (("--mtp", "--mtp-lock-clocks", "--co"), "*--mtp-lock-clocks needs a card*"),
         (("--mtp", "-n2"), "*give -n0 with --mtp*"),
     ],
 )

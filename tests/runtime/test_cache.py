@@ -71,6 +71,11 @@ def test_lookup_finds_only_what_was_finished(tmp_path: Path) -> None:
     assert cache.lookup("thing", {"a": 1}) == folder
 
 
+def test_a_folder_that_nobody_may_look_into_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CacheError, match=r"cannot be made: .*File name too long"):
+        Cache(tmp_path / ("x" * 300)).lookup("thing", {"a": 1})
+
+
 def test_to_find_an_entry_is_to_use_it(tmp_path: Path) -> None:
     folder = Cache(tmp_path).entry("thing", {"a": 1}, lambda _: None)
     stamp = folder / ".mtp-entry.json"

@@ -55,6 +55,16 @@ def test_an_interrupt_ends_the_child(tmp_path: Path) -> None:
     assert not (tmp_path / "survived").exists()
 
 
+def test_an_interrupt_after_the_child_ended_is_still_an_interrupt(tmp_path: Path) -> None:
+    def interrupt(line: str) -> None:
+        os.waitpid(int(line), 0)
+        raise KeyboardInterrupt
+
+    code = "import os; print(os.getpid(), flush=True)"
+    with pytest.raises(KeyboardInterrupt):
+        run_logged([PYTHON, "-c", code], os.environ, tmp_path, tmp_path / "log", interrupt)
+
+
 def test_a_child_past_its_time_is_ended(tmp_path: Path) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         run_text([PYTHON, "-c", SLOW], os.environ, tmp_path, timeout_s=0.5)

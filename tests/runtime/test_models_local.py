@@ -56,6 +56,9 @@ def test_a_missing_part_is_named(tmp_path: Path) -> None:
     [
         ("/nowhere/m.gguf", r"There is no model file /nowhere/m\.gguf"),
         ("~nobody-of-that-name/m.gguf", "names a home folder that is not there"),
+        ("file:", r"\. is a folder; name the \.gguf file in it"),
+        ("/", "/ is a folder; name the"),
+        ("/" + "x" * 300, "cannot be read: File name too long"),
     ],
 )
 def test_a_path_without_a_file_is_refused(tmp_path: Path, location: str, why: str) -> None:

@@ -1,3 +1,5 @@
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -186,6 +188,34 @@ def test_a_file_that_is_no_toml_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text("name = ")
     with pytest.raises(SettingsError, match=r"mine\.toml cannot be read"):
         load_profile(str(tmp_path / "mine.toml"))
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("~nobody-of-that-name/p.toml", "its home folder is not there"),
+        ("x" * 300, "File name too long"),
+    ],
+)
+def test_a_file_that_nobody_may_look_at_is_refused_by_name(name: str, why: str) -> None:
+    with pytest.raises(SettingsError, match=f"^Profile {name} cannot be read: {why}"):
+        load_profile(name)
+
+
+def test_a_file_that_is_nested_too_deep_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "deep.toml").write_text("a = " + "[" * 20_000)
+    with pytest.raises(SettingsError, match=r"deep\.toml cannot be read: maximum recursion"):
+        load_profile(str(tmp_path / "deep.toml"))
+
+
+@pytest.mark.parametrize("name", ["", "../out", "a/b", ".hidden", "a\n", "x" * 101])
+def test_what_cannot_name_a_file_names_neither_profile_nor_flag_set(name: str) -> None:
+    said = re.escape(f"{name!r} cannot name a profile or flag set")
+    phantom = load_profile("phantom")
+    with pytest.raises(SettingsError, match=said):
+        replace(phantom, name=name)
+    with pytest.raises(SettingsError, match=said):
+        replace(phantom, flag_sets={name: phantom.flag_sets["n3"]})
 
 
 def test_a_class_named_twice_is_refused(tmp_path: Path) -> None:

@@ -141,6 +141,16 @@ def test_a_folder_that_is_no_tree_is_refused(fetch: Fetch, tmp_path: Path) -> No
         fetch(f"dir:{tmp_path}")
 
 
+@pytest.mark.parametrize("form", ["dir", "bin"])
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [("~nobody-of-that-name/x", "names a home folder that is not there"), ("/" + "x" * 300, "File name too long")],
+)
+def test_a_place_that_nobody_may_look_at_is_refused(fetch: Fetch, form: str, place: str, why: str) -> None:
+    with pytest.raises(SourceError, match=why):
+        fetch(f"{form}:{place}")
+
+
 def test_a_binary_is_named_by_its_content(fetch: Fetch, tmp_path: Path) -> None:
     binary = tmp_path / "llama-server"
     binary.write_text("#!/bin/sh\n")

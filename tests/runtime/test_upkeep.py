@@ -1,6 +1,7 @@
 """Entries of a real cache: listed, taken out, and left to whoever uses them."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -103,6 +104,21 @@ def test_entries_and_leftovers_go_whole(cache: Cache) -> None:
     assert refusals(list(prune(cache, entries(cache)))) == [None, None]
     assert not leftover.exists()
     assert entries(cache) == ()
+
+
+def test_what_another_process_removed_meanwhile_is_told_and_hides_nothing(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, _ = put(cache, "build", "gone"), put(cache, "build", "stays")
+
+    def removed_between(folder: Path) -> int:
+        if folder == folder_of(cache, gone):
+            shutil.rmtree(folder)
+        return 0
+
+    monkeypatch.setattr("pytest_mtp.runtime.upkeep._size", removed_between)
+    assert names(entries(cache)) == ["stays"]
+    assert refusals(list(prune(cache, [gone]))) == ["another process removed it"]
 
 
 def test_a_rehearsal_removes_nothing(cache: Cache) -> None:

@@ -9,7 +9,7 @@ from pytest_mtp.core.mtp_layer import mtp_complaint
 from pytest_mtp.errors import InputError, ModelError
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.header import model_header
-from pytest_mtp.runtime.models.digest import Digests
+from pytest_mtp.runtime.models.digest import Digests, reading
 from pytest_mtp.runtime.progress import Progress
 
 
@@ -51,6 +51,8 @@ def model_of(parts: Sequence[Path], sha256: Sequence[str]) -> Model:
 
 def _parts(spec: ModelSpec) -> list[Path]:
     asked = _expanded(spec.location)
+    if not asked.name:
+        return [asked]  # a root or the present folder, which is refused as what it is
     return [asked.with_name(name) for name in part_names(asked.name)]
 
 
@@ -71,8 +73,11 @@ def _expanded(location: str) -> Path:
 
 
 def _require_file(part: Path, *, of: int) -> None:
-    if part.is_file():
-        return
+    with reading(part):
+        if part.is_file():
+            return
+        if part.is_dir():
+            raise ModelError(f"{part} is a folder; name the .gguf file in it with --mtp-model.")
     if of == 1:
         raise ModelError(f"There is no model file {part}; give another with --mtp-model.")
     raise ModelError(f"A model of {of} parts lacks {part}; put it beside the others.")

@@ -22,8 +22,8 @@ class DirFetcher:
 
     def fetch(self, spec: SourceSpec, cache: Cache, progress: Progress) -> Source:
         """Find out what the tree is now; a change of any file that is built gives another identity."""
-        tree = Path(spec.location).expanduser().absolute()
-        if not (tree / "CMakeLists.txt").is_file():
+        tree = _place(spec.location)
+        if not _is_file(tree / "CMakeLists.txt"):
             raise SourceError(f"{tree} holds no CMakeLists.txt; give the top folder of a llama.cpp tree as dir:PATH.")
         sha = _checkout_commit(tree)
         if sha is None:
@@ -42,14 +42,29 @@ class BinFetcher:
 
     def fetch(self, spec: SourceSpec, cache: Cache, progress: Progress) -> Source:
         """Find the binary and hash it."""
-        binary = Path(spec.location).expanduser().absolute()
-        if not binary.is_file():
+        binary = _place(spec.location)
+        if not _is_file(binary):
             raise SourceError(f"There is no file {binary}; give the path of a llama-server as bin:PATH.")
         if not os.access(binary, os.X_OK):
             raise SourceError(f"{binary} is not executable; give a llama-server as bin:PATH, or run: chmod +x {binary}")
         with binary.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:_DIGITS]
         return Source(kind=spec.kind, path=binary, identity=f"bin-{digest}", label=f"{binary.name} {digest[:_SHORT]}")
+
+
+def _place(location: str) -> Path:
+    try:
+        return Path(location).expanduser().absolute()
+    except RuntimeError as error:
+        raise SourceError(f"{location} names a home folder that is not there; give another path.") from error
+
+
+def _is_file(path: Path) -> bool:
+    """Whether it is one; ``SourceError`` where nobody may look."""
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror}. Mend its rights or give another path.") from error
 
 
 def _checkout_commit(tree: Path) -> str | None:
