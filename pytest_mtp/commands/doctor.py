@@ -1,6 +1,7 @@
 """``pytest-mtp doctor``: what this machine has and lacks for a profile; with --report, why a plain arm was slow."""
 
 import argparse
+import shlex
 import shutil
 import sys
 from collections.abc import Iterable
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from pytest_mtp.commands.subject import add_subject, settings_of
 from pytest_mtp.core.finding import Finding, ready
-from pytest_mtp.core.settings import Mode
+from pytest_mtp.core.settings import Mode, Settings
 
 HELP = "say what this machine has and lacks for a profile"
 
@@ -39,10 +40,21 @@ def _examine(parsed: argparse.Namespace) -> int:
         findings = examine(inspect(settings, profile, line.show))
     finally:
         line.clear()
-    switch = "--mtp" if settings.mode is Mode.CPU else "--mtp-gpu"
-    can = f"This machine can run the profile: pytest {switch} --mtp-profile {settings.profile}"
+    can = f"This machine can run the profile: {_same_run(parsed, settings)}"
     lacks = "This machine cannot run the profile yet: mend what is marked LACKS, then ask again."
     return _show(f"Profile {profile.name}: {profile.description}", findings, can, lacks)
+
+
+def _same_run(parsed: argparse.Namespace, settings: Settings) -> str:
+    """The run that was examined, as pytest takes it: every option that was given, by its longer name."""
+    switch = "--mtp" if settings.mode is Mode.CPU else "--mtp-gpu"
+    words = ["pytest", switch, f"--mtp-profile={settings.profile}"]
+    for name, given in vars(parsed).items():
+        if not name.startswith("mtp_") or name == "mtp_profile" or given is None:
+            continue
+        flag = f"--{name.replace('_', '-')}"
+        words += [f"{flag}={one}" for one in (given if isinstance(given, list) else [given])]
+    return shlex.join(words)
 
 
 def _explain(path: Path) -> int:

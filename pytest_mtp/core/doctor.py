@@ -154,7 +154,7 @@ def _processes(facts: Facts) -> Iterator[Finding]:
 def _model(facts: Facts) -> Iterator[Finding]:
     model = facts.model
     size = "size not told" if model.size is None else amount(model.size)
-    place = "on this disk" if model.here else ("to be downloaded" if model.from_hub else "to be written")
+    place = "on this disk" if model.here else _elsewhere(model)
     yield Finding(State.HAVE, "model", f"{model.label}, {size}, {place}")
     if model.header is not None:
         header = model.header
@@ -169,6 +169,12 @@ def _model(facts: Facts) -> Iterator[Finding]:
     if model.token is not None:
         token = "a token is there" if model.token else "no token; only gated and private repositories want one"
         yield Finding(State.HAVE, "hub", token)
+
+
+def _elsewhere(model: ModelFacts) -> str:
+    if model.from_hub:
+        return "to be downloaded"
+    return "to be written" if model.problem is None else "not to be had"
 
 
 def _memory(facts: Facts) -> Iterator[Finding]:

@@ -196,3 +196,5 @@ def _toml_value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+    except RecursionError as error:
+        raise SettingsError("A value of an override is nested too deep to be read.") from error

@@ -25,7 +25,7 @@ def doctor(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
 def test_the_embedded_profile_runs_here_and_the_page_says_how(tmp_path: Path) -> None:
     done = doctor("--profile", str(SMALL), "--cache-dir", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"pytest --mtp --mtp-profile {SMALL}" in done.stdout.replace("\n", " ")
+    assert f"pytest --mtp --mtp-profile={SMALL} --mtp-cache-dir={tmp_path}" in done.stdout.replace("\n", " ")
     assert re.search(r"ok    model     phantom, [\d.]+ MB, to be written", done.stdout)
     assert not list(tmp_path.iterdir())  # it looks, and makes nothing
 
