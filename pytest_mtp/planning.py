@@ -67,7 +67,7 @@ def campaign_plan(
             environment=seen,
             bytes_per_token=bytes_per_token(equipment.header),
             card_memory_bytes=memory_of(cards),
-            memory_bandwidth=cards[0].memory_bandwidth if cards else read_bandwidth(),
+            memory_bandwidth=cards[0].memory_bandwidth if cards else None,
         ),
         folder=equipment.logs,
         looks=profile.gates.looks,
@@ -81,6 +81,7 @@ def campaign_plan(
             locked_mhz=locked_mhz,
         ),
         watch=watch_of(telemetry_source(backend), cards),
+        bandwidth=None if cards else read_bandwidth,
         header=equipment.header,
         environment=held,
     )

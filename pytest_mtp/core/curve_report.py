@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pytest_mtp.core.cost_curve import CostCurve, CurvePoint, point_of
 from pytest_mtp.core.draft_statistics import drafting_cost
 from pytest_mtp.core.efficiency import StepParts
+from pytest_mtp.core.environment import memory_bandwidth
 from pytest_mtp.core.llama_bench import BenchTest, batch_cost
 from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.server_spec import Arm
@@ -83,7 +84,7 @@ class CurveReport:
     @property
     def bandwidth(self) -> float | None:
         """Bytes per second of the memory that holds the weights, the card's or the machine's; ``None``: not known."""
-        told = (one.campaign.circumstances.memory_bandwidth for one in self.points)
+        told = (memory_bandwidth(one.campaign) for one in self.points)
         return max((one for one in told if one is not None), default=None)
 
     @property

@@ -60,6 +60,8 @@ class Block:
     starts: tuple[Start, ...]
     measuring_s: float
     """Wall time of the measured requests of the block, starts and warm-up excluded."""
+    memory_bandwidth: float | None = None
+    """Bytes per second that the machine's memory gave before the starts; ``None`` where cards hold the weights."""
     invalid: str | None = None
 
     def start(self, arm: Arm) -> Start:

@@ -9,6 +9,7 @@ from statistics import median
 from typing import Final
 
 from pytest_mtp.core.amount import memory_amount
+from pytest_mtp.core.environment import memory_bandwidth
 from pytest_mtp.core.finding import Finding, State
 from pytest_mtp.core.sample import Campaign, Start
 from pytest_mtp.core.server_spec import Arm
@@ -62,7 +63,7 @@ def _layers(case: _Case) -> Iterator[Finding]:
 
 def _bandwidth(case: _Case) -> Iterator[Finding]:
     circumstances, tps = case.campaign.circumstances, case.tps()
-    read, able = circumstances.bytes_per_token, circumstances.memory_bandwidth
+    read, able = circumstances.bytes_per_token, memory_bandwidth(case.campaign)
     if tps is None or not read:
         return
     reached = tps * read

@@ -8,6 +8,7 @@ from enum import Enum
 from statistics import median
 
 from pytest_mtp.core.energy import energy_per_token
+from pytest_mtp.core.environment import memory_bandwidth
 from pytest_mtp.core.profile import Reference
 from pytest_mtp.core.run_report import Judged, RunReport
 from pytest_mtp.core.server_spec import Arm
@@ -125,14 +126,12 @@ def _energy(judged: Judged) -> Iterator[str]:
 
 def _bandwidth(judged: Judged) -> Iterator[str]:
     """What the plain arm makes of the memory; a card at half its bandwidth is ill, whatever its ratio of arms."""
-    told = judged.campaign.circumstances
+    read, able = judged.campaign.circumstances.bytes_per_token, memory_bandwidth(judged.campaign)
     rates = [one.plain_tps for one in judged.results if one.plain_tps is not None]
-    if not told.bytes_per_token or not told.memory_bandwidth or not rates:
+    if not read or not able or not rates:
         return
-    reached = median(rates) * told.bytes_per_token
-    part = share(told.bytes_per_token, median(rates), told.memory_bandwidth)
-    able = told.memory_bandwidth / 1e9
-    yield f"Plain decoding reads {reached / 1e9:.1f} GB/s of weights, {part:.0%} of this memory's {able:.1f}."
+    reached, part = median(rates) * read, share(read, median(rates), able)
+    yield f"Plain decoding reads {reached / 1e9:.1f} GB/s of weights, {part:.0%} of this memory's {able / 1e9:.1f}."
 
 
 def _sessions(judged: Judged) -> str:

@@ -57,6 +57,8 @@ class Plan:
     """What a block must have been measured under to count."""
     watch: Watch = Absent
     """Opens what looks at the cards while requests run."""
+    bandwidth: Callable[[], float] | None = None
+    """Reads this machine's memory before every block, bytes per second; ``None`` where cards hold the weights."""
     header: Header | None = None
     """The model's, to tell why a server does not load it."""
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -150,13 +152,16 @@ def _confirm(plan: Plan, index: int, first: ArmFailure, progress: Progress) -> t
 def _measure_block(plan: Plan, index: int, progress: Progress) -> Block:
     """One block; whatever goes wrong after warm-up makes it invalid with the reason."""
     order = _order(plan, index)
+    able = None if plan.bandwidth is None else plan.bandwidth()
     by_isolation = {Isolation.SIDE_BY_SIDE: _side_by_side, Isolation.ALTERNATE: _alternate}
     try:
         starts, measuring_s = by_isolation[plan.isolation](plan, index, order, progress)
     except (ServerError, MeasureError) as error:
         return _invalid(index, plan, str(error))
     invalid = invalid_reason(starts, plan.conditions)
-    return Block(index=index, order=order, starts=starts, measuring_s=measuring_s, invalid=invalid)
+    return Block(
+        index=index, order=order, starts=starts, measuring_s=measuring_s, memory_bandwidth=able, invalid=invalid
+    )
 
 
 def _side_by_side(plan: Plan, index: int, order: Order, progress: Progress) -> tuple[tuple[Start, ...], float]:

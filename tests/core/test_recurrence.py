@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import replace
+from itertools import cycle
 
 import pytest
 
 from pytest_mtp.core.baseline import merged
 from pytest_mtp.core.calibration import Calibration
 from pytest_mtp.core.cause import Cause
+from pytest_mtp.core.environment import memory_bandwidth
 from pytest_mtp.core.judge import flagged, judge
 from pytest_mtp.core.profile import Gate
 from pytest_mtp.core.rate import Rate
@@ -118,13 +120,33 @@ def test_a_slow_engine_on_a_throttled_card_is_the_environment() -> None:
     assert "the card ran at 1365 MHz, at 1725 MHz when recorded" in found[0].verdict.reason
 
 
-@pytest.mark.parametrize(("bandwidth", "outcome"), [(16e9, Outcome.INVALID), (19.5e9, Outcome.REGRESSION)])
-def test_a_slow_engine_on_slow_memory_is_the_environment(bandwidth: float, outcome: Outcome) -> None:
-    then = replace(THEN, circumstances=replace(THEN.circumstances, memory_bandwidth=20e9))
-    now = slowed(THEN, {Arm.PLAIN: 1.3, Arm.MTP: 1.3})
-    now = replace(now, circumstances=replace(THEN.circumstances, memory_bandwidth=bandwidth))
-    found = judge(now, replace(YARDSTICKS, baseline=then)).rates
+def on_memory(measured: Campaign, *readings: float) -> Campaign:
+    """The campaign with these readings of the machine's memory before its blocks, in turn; bytes per second."""
+    blocks = zip(measured.blocks, cycle(readings), strict=False)
+    return replace(measured, blocks=tuple(replace(block, memory_bandwidth=one) for block, one in blocks))
+
+
+@pytest.mark.parametrize(
+    ("readings", "outcome"),
+    [
+        ((15e9, 17e9), Outcome.INVALID),
+        ((19e9, 20e9), Outcome.REGRESSION),
+        # As low on average, and so unsteady that it proves nothing.
+        ((7e9, 40e9), Outcome.REGRESSION),
+    ],
+)
+def test_a_slow_engine_on_slow_memory_is_the_environment(readings: tuple[float, ...], outcome: Outcome) -> None:
+    now = on_memory(slowed(THEN, {Arm.PLAIN: 1.3, Arm.MTP: 1.3}), *readings)
+    found = judge(now, replace(YARDSTICKS, baseline=on_memory(THEN, 20e9, 21e9))).rates
     assert {one.verdict.outcome for one in found} == {outcome}
+
+
+def test_the_bandwidth_of_a_campaign_is_its_cards_or_the_mean_of_its_blocks() -> None:
+    read = on_memory(THEN, 10e9, 40e9)
+    card = replace(read, circumstances=replace(read.circumstances, memory_bandwidth=936e9))
+    assert memory_bandwidth(read) == pytest.approx(20e9)
+    assert memory_bandwidth(card) == 936e9
+    assert memory_bandwidth(THEN) is None
 
 
 def test_without_a_baseline_no_speed_is_judged() -> None:
