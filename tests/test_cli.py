@@ -39,7 +39,7 @@ def test_a_report_is_judged_again_from_its_samples(
 
 def test_a_missing_report_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(tmp_path / "none.json")]) == 2
-    assert capsys.readouterr().err.startswith("pytest-mtp: There is no report")
+    assert capsys.readouterr().err.startswith("pytest-mtp: There is no ")
 
 
 def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:

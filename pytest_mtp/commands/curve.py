@@ -52,6 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--blocks", type=int, default=_BLOCKS, metavar="N", help="blocks of every point (default: %(default)s)"
     )
     parser.add_argument(
+        "--against", type=Path, metavar="FILE", help="a curve that --json wrote: say which part of a step became dearer"
+    )
+    parser.add_argument("--read", type=Path, metavar="FILE", help="show a curve that --json wrote, and measure nothing")
+    parser.add_argument(
         "--no-bench", action="store_true", help="leave out llama-bench, which is compiled beside the server"
     )
 
@@ -60,17 +64,22 @@ def run(parsed: argparse.Namespace) -> int:
     """Measure the curve, show its page, and write it where --json says."""
     from pytest_mtp.reports.curve import page
     from pytest_mtp.runtime.progress import ProgressLine
-    from pytest_mtp.runtime.store import write_json
+    from pytest_mtp.runtime.store import load_curve, write_json
 
-    wish = _wish(parsed)
-    line = ProgressLine(sys.stderr)
-    try:
-        report = _measured(wish, line.show)
-    finally:
-        line.clear()
-    if wish.settings.json is not None:
-        write_json(wish.settings.json, report)
-    for text in page(report, shutil.get_terminal_size().columns):
+    # Before anything is measured: a file that cannot be read costs nothing then.
+    then = load_curve(parsed.against) if parsed.against else None
+    if parsed.read:
+        report = load_curve(parsed.read)
+    else:
+        wish = _wish(parsed)
+        line = ProgressLine(sys.stderr)
+        try:
+            report = _measured(wish, line.show)
+        finally:
+            line.clear()
+        if wish.settings.json is not None:
+            write_json(wish.settings.json, report)
+    for text in page(report, shutil.get_terminal_size().columns, then):
         sys.stdout.write(f"{text}\n")
     return 0
 

@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from statistics import geometric_mean
 
+from pytest_mtp.core.change import Change, pooled
 from pytest_mtp.core.cost_curve import CostCurve, CurvePoint, point_of
 from pytest_mtp.core.draft_statistics import drafting_cost
-from pytest_mtp.core.efficiency import StepParts
+from pytest_mtp.core.efficiency import CostChange, StepParts, sentence
 from pytest_mtp.core.environment import memory_bandwidth
 from pytest_mtp.core.llama_bench import BenchTest, batch_cost
 from pytest_mtp.core.sample import Campaign
@@ -76,6 +78,18 @@ class CurveReport:
         return StepParts(whole=point.step_cost.ratio, verification=verification, drafting=drafting.ratio)
 
     @property
+    def mean_parts(self) -> StepParts | None:
+        """Where a step spends its time, over all points; ``None`` where a part is not known."""
+        found = [parts for one in self.points if (parts := self.parts(one)) is not None]
+        if len(found) < len(self.points):
+            return None
+        return StepParts(
+            whole=geometric_mean(one.whole for one in found),
+            verification=found[0].verification,
+            drafting=geometric_mean(one.drafting for one in found),
+        )
+
+    @property
     def plain_tps(self) -> Estimate:
         """Tokens per second of the plain arm, over the blocks of all points."""
         found = (throughput(one.campaign, Arm.PLAIN, self.prompt_class) for one in self.points)
@@ -103,3 +117,40 @@ class CurveReport:
     def _split(self) -> bool:
         starts = (start for one in self.points for block in one.campaign.valid for start in block.starts)
         return any(start.offloaded is not None and 0 < start.offloaded[0] < start.offloaded[1] for start in starts)
+
+
+_LEVEL = 0.95
+_LEAST_CHANGE = 0.02
+
+
+def compared(now: CurveReport, then: CurveReport) -> str:
+    """Which part of a step became dearer since ``then``, in a sentence; InputError where the two cannot be compared."""
+    for what, is_, was in (
+        ("machine", now.machine, then.machine),
+        ("profile", now.profile, then.profile),
+        ("prompt class", now.prompt_class, then.prompt_class),
+        ("drafts in a step", now.n_max, then.n_max),
+        ("model", _model(now), _model(then)),
+    ):
+        if is_ != was:
+            raise InputError(f"The two curves differ in their {what} ({_said(is_)} and {_said(was)}): measure it anew.")
+    parts, were = now.mean_parts, then.mean_parts
+    if parts is None or were is None:
+        raise InputError(
+            "One of the two curves does not know where its steps spend their time: measure it without --no-bench."
+        )
+    low, high = Change(_cost(then), _cost(now)).interval(_LEVEL)
+    return sentence(CostChange(parts, were), max(_LEAST_CHANGE, math.sqrt(high / low) - 1))
+
+
+def _cost(report: CurveReport) -> Estimate:
+    """The step cost over all points, block by block."""
+    return pooled([point.step_cost for point in report.curve.points])
+
+
+def _model(report: CurveReport) -> str:
+    return report.points[0].campaign.circumstances.model
+
+
+def _said(value: object) -> str:
+    return ", ".join(map(str, value.values())) if isinstance(value, dict) else str(value)

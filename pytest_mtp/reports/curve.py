@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pytest_mtp.core.amount import memory_amount
 from pytest_mtp.core.cost_curve import CostCurve, sentence
-from pytest_mtp.core.curve_report import CurveReport
+from pytest_mtp.core.curve_report import CurveReport, compared
 from pytest_mtp.core.speedup import Estimate
 
 _LEVEL = 0.95
@@ -17,10 +17,11 @@ _INTERVAL = re.compile(r"(?<=,) (?=[\d.]+\])")
 _TIED = "\x00"
 
 
-def page(report: CurveReport, width: int) -> Iterator[str]:
-    """The whole page; tables have 76 columns, sentences wrap at ``width``."""
+def page(report: CurveReport, width: int, then: CurveReport | None = None) -> Iterator[str]:
+    """The whole page, and what became of a step since ``then``; tables have 76 columns, sentences wrap at ``width``."""
     curve = report.curve
-    for paragraph in (_head(report), _costs(curve), _payoff(curve), _parts(report), _bandwidth(report)):
+    changed = [] if then is None else [f"Against {_build(then)}: {compared(report, then)}"]
+    for paragraph in (_head(report), _costs(curve), _payoff(curve), _parts(report), changed, _bandwidth(report)):
         lines = list(paragraph)
         for line in lines:
             yield from _wrapped(line, width)
@@ -45,6 +46,10 @@ def _head(report: CurveReport) -> Iterator[str]:
     card = machine.get("gpu") or f"{machine.get('cpu', 'unknown processor')}, {machine.get('cores', '?')} cores"
     yield f"profile {report.profile}, flag set {report.flag_set}, class {report.prompt_class}, {first.build_label}"
     yield f"{first.model_label}; {card}; {first.isolation}"
+
+
+def _build(report: CurveReport) -> str:
+    return f"{report.points[0].campaign.circumstances.build_label} of {report.created_at[:10]}"
 
 
 def _costs(curve: CostCurve) -> Iterator[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_mtp.core.baseline import BASELINE_VERSION, BaselineFile
+from pytest_mtp.core.curve_report import CurveReport
 from pytest_mtp.core.fingerprint import Fingerprint
 from pytest_mtp.core.published import PublishedTable
 from pytest_mtp.core.run_report import RunReport, migrated
@@ -34,6 +35,11 @@ class Baselines:
 def load_report(path: Path) -> RunReport:
     """A report written by ``--mtp-json``."""
     return _decode(path, RunReport, migrated)
+
+
+def load_curve(path: Path) -> CurveReport:
+    """A curve written by ``pytest-mtp curve --json``."""
+    return _decode(path, CurveReport, made_by="pytest-mtp curve --json FILE")
 
 
 def load_published(path: Path) -> tuple[PublishedTable, ...]:
@@ -65,13 +71,18 @@ def write_json(path: Path, value: Any) -> None:
         raise InputError(f"{path} cannot be written: {error}. Name a file in a folder that can be written.") from error
 
 
-def _decode(path: Path, kind: type[T], migrate: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> T:
+def _decode(
+    path: Path,
+    kind: type[T],
+    migrate: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    made_by: str = "--mtp-json FILE",
+) -> T:
     import msgspec
 
     try:
         return msgspec.convert(migrate(msgspec.json.decode(path.read_bytes(), type=dict[str, Any])), kind)
     except FileNotFoundError as error:
-        raise InputError(f"There is no report {path}; --mtp-json FILE writes one.") from error
+        raise InputError(f"There is no {path}; {made_by} writes one.") from error
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
         raise InputError(f"{path} is not a {kind.__name__}: {error}. Restore it or move it away.") from error
     except InputError as error:

@@ -1,11 +1,14 @@
 """``pytest-mtp curve``: what it would measure, and what it refuses before it builds anything."""
 
 import argparse
+from pathlib import Path
 
 import pytest
 
 from pytest_mtp.commands import curve
-from pytest_mtp.errors import MtpError, SettingsError
+from pytest_mtp.errors import InputError, MtpError, SettingsError
+from pytest_mtp.runtime.store import write_json
+from tests.curves import point, report
 from tests.real.conftest import SMALL
 
 
@@ -53,3 +56,17 @@ def test_what_cannot_be_measured_is_said_at_once(words: tuple[str, ...], cause: 
 def test_a_source_that_is_not_there_is_one_sentence() -> None:
     with pytest.raises(MtpError, match="llama-server-of-nobody"):
         curve.run(parsed("--source", "bin:/llama-server-of-nobody"))
+
+
+def test_a_stored_curve_is_shown_beside_an_older_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    now, then = tmp_path / "now.json", tmp_path / "then.json"
+    write_json(then, report())
+    write_json(now, report(*(point(tau, 2.2, drafting=0.6) for tau in (1.0, 2.0, 4.0))))
+    assert curve.run(parsed("--read", str(now), "--against", str(then))) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "of 2026-01-01: A step became dearer by 10.0%, most of it by drafting" in shown
+
+
+def test_a_curve_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"There is no .*none\.json; pytest-mtp curve --json FILE writes one"):
+        curve.run(parsed("--against", str(tmp_path / "none.json")))

@@ -1,8 +1,10 @@
+import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from pytest_mtp.core.curve_report import CURVE_VERSION
+from pytest_mtp.core.curve_report import CURVE_VERSION, compared
 from pytest_mtp.errors import InputError
 from tests.campaigns import PLAIN_MS, TOKENS
 from tests.curves import BENCH, point, report, split
@@ -53,6 +55,28 @@ def test_the_plain_arm_takes_a_share_of_the_bandwidth() -> None:
 def test_of_a_memory_measured_several_times_the_best_counts() -> None:
     made = report(point(1.0, 2.0, memory_bandwidth=1e10), point(2.0, 2.0, memory_bandwidth=2e10))
     assert made.bandwidth == 2e10
+
+
+def test_the_part_that_made_a_step_dearer_is_named() -> None:
+    then = report(point(1.0, 2.0), point(2.0, 2.0))
+    now = report(point(1.0, 2.2, drafting=0.6), point(2.0, 2.2, drafting=0.6))
+    assert compared(now, then) == (
+        "A step became dearer by 10.0%, most of it by drafting (verification +0.0%, drafting +10.0%, the rest +0.0%)."
+    )
+    assert compared(then, then).startswith("A step costs what it did")
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        ({"machine": {"cpu": "another", "cores": "4"}}, "machine (a processor, 2 and another, 4)"),
+        ({"n_max": 4}, "drafts in a step (3 and 4)"),
+        ({"bench": ()}, "--no-bench"),
+    ],
+)
+def test_curves_that_cannot_be_compared_are_refused(changes: dict[str, Any], cause: str) -> None:
+    with pytest.raises(InputError, match=re.escape(cause)):
+        compared(report(), report(**changes))
 
 
 def test_weights_in_two_memories_have_no_share_of_one() -> None:
