@@ -11,7 +11,7 @@ from pytest_mtp.core.fingerprint import Fingerprint
 from pytest_mtp.core.gguf_header import Header
 from pytest_mtp.core.model import Model, parse_model
 from pytest_mtp.core.profile import Profile
-from pytest_mtp.core.settings import Settings
+from pytest_mtp.core.settings import Settings, Vary
 from pytest_mtp.core.source import Source, parse_source
 from pytest_mtp.core.toolchain import cuda_architecture
 from pytest_mtp.runtime.build import build
@@ -96,6 +96,13 @@ def equipment_of(
         cards=cards_of(settings, profile),
         logs=logs,
     )
+
+
+def opposite(settings: Settings, profile: Profile, head: Equipment, progress: Progress = silent) -> Equipment:
+    """What the base of a comparison is measured with; of two flag sets of one build that is the head's own."""
+    if settings.vary is Vary.FLAG_SET:
+        return head
+    return equip(settings.of_base, profile, Cache(settings.cache_dir), head.logs, progress)
 
 
 def equip(settings: Settings, profile: Profile, cache: Cache, logs: Path, progress: Progress = silent) -> Equipment:

@@ -14,7 +14,8 @@ import pytest
 
 from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.isolation import Isolation
-from pytest_mtp.core.settings import Mode, Settings, Update, parse_duration
+from pytest_mtp.core.settings import Mode, Settings, Update, Vary, parse_duration
+from pytest_mtp.core.tier import Tier
 from pytest_mtp.errors import SettingsError
 
 CPU_PROFILE = "phantom"
@@ -176,6 +177,35 @@ OPTIONS = (
         "where sources, builds and phantoms are kept (default: pytest-mtp in the user's cache folder)",
         "DIR",
     ),
+    Option(
+        "compare-to",
+        str,
+        None,
+        "measure a base in the same blocks and judge against it instead of a baseline: a source, or what --mtp-vary "
+        "says (default: judge against the baseline)",
+        "BASE",
+    ),
+    Option(
+        "vary",
+        _choice(Vary),
+        Vary.SOURCE,
+        "what --mtp-compare-to names: a source, model or flag-set (default: source)",
+        "WHAT",
+    ),
+    Option(
+        "tier",
+        _choice(Tier),
+        Tier.SCREEN,
+        "how closely is compared: screen excludes losses of 5% in few blocks, full resolves 1 to 2% (default: screen)",
+        "screen|full",
+    ),
+    Option(
+        "equivalence",
+        _yes,
+        default=False,
+        help="of a comparison: a gain must be excluded as well as a loss (default: only a loss)",
+        switch=True,
+    ),
     Option("json", _file, None, "write the whole report to this file (default: not written)", "FILE"),
     Option(
         "strict", _yes, default=False, help="fail a test whose verdict is no answer (default: skip it)", switch=True
@@ -235,6 +265,10 @@ def _settings(values: Mapping[str, Any], mode: Mode, root: Path) -> Settings:
         cache_dir=values["mtp_cache_dir"] or _default_cache(mode),
         json=values["mtp_json"],
         strict=values["mtp_strict"],
+        compare_to=values["mtp_compare_to"],
+        vary=values["mtp_vary"],
+        tier=values["mtp_tier"],
+        equivalence=values["mtp_equivalence"],
     )
 
 

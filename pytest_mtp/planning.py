@@ -2,8 +2,9 @@
 
 import hashlib
 import platform
-from collections.abc import Mapping
+from collections.abc import Sequence
 
+from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.card import may_spill, memory_of
 from pytest_mtp.core.flags import negotiate
 from pytest_mtp.core.footprint import DEVICE_MARGIN, footprint
@@ -12,13 +13,14 @@ from pytest_mtp.core.profile import Profile, PromptClass
 from pytest_mtp.core.sample import Circumstances
 from pytest_mtp.core.server_spec import Arm, ServerSpec
 from pytest_mtp.core.settings import Settings
+from pytest_mtp.core.side import Side
 from pytest_mtp.core.traffic import bytes_per_token
 from pytest_mtp.core.validity import Conditions
 from pytest_mtp.equipment import Equipment
 from pytest_mtp.runtime.bandwidth import read_bandwidth
 from pytest_mtp.runtime.cards import hold, telemetry_source
 from pytest_mtp.runtime.machine import memory
-from pytest_mtp.runtime.measure import Plan
+from pytest_mtp.runtime.plan import Plan, Seat, against
 from pytest_mtp.runtime.process import accelerator_environment
 from pytest_mtp.runtime.telemetry import watch_of
 
@@ -39,36 +41,35 @@ def campaign_plan(
     seen = {**accelerator_environment(), **held}
     path = str(equipment.model.path)
     specs = {arm: profile.server_spec(flag_set, model=path, speculative=arm is Arm.MTP) for arm in Arm}
-    isolation = _isolation(settings, profile, equipment, specs)
+    seats = tuple(_seat(arm, spec, equipment) for arm, spec in specs.items())
+    isolation = _isolation(settings, profile, seats)
+    circumstances = Circumstances(
+        build=equipment.build.identity,
+        build_label=equipment.build.label,
+        model=equipment.model.identity,
+        model_label=equipment.model.label,
+        fingerprint=equipment.machine.slug,
+        isolation=isolation.value,
+        flags=_flags(specs[Arm.MTP]),
+        request={
+            "tokens": str(profile.request.tokens),
+            "seed": str(profile.request.seed),
+            "template": profile.request.template,
+        },
+        prompts={one.name: hashlib.sha256(one.prompt.encode()).hexdigest()[:16] for one in classes},
+        environment=seen,
+        bytes_per_token=bytes_per_token(equipment.header),
+        card_memory_bytes=memory_of(cards),
+        memory_bandwidth=cards[0].memory_bandwidth if cards else None,
+    )
     return Plan(
         flag_set=flag_set,
-        binary=equipment.build.server,
-        capabilities=equipment.capabilities,
-        specs=specs,
-        arguments={arm: negotiate(spec, equipment.capabilities) for arm, spec in specs.items()},
+        seats=seats,
+        circumstances={Side.HEAD: circumstances},
         classes=classes,
         request=profile.request,
         measure=profile.measure,
         isolation=isolation,
-        circumstances=Circumstances(
-            build=equipment.build.identity,
-            build_label=equipment.build.label,
-            model=equipment.model.identity,
-            model_label=equipment.model.label,
-            fingerprint=equipment.machine.slug,
-            isolation=isolation.value,
-            flags=_flags(specs[Arm.MTP]),
-            request={
-                "tokens": str(profile.request.tokens),
-                "seed": str(profile.request.seed),
-                "template": profile.request.template,
-            },
-            prompts={one.name: hashlib.sha256(one.prompt.encode()).hexdigest()[:16] for one in classes},
-            environment=seen,
-            bytes_per_token=bytes_per_token(equipment.header),
-            card_memory_bytes=memory_of(cards),
-            memory_bandwidth=cards[0].memory_bandwidth if cards else None,
-        ),
         folder=equipment.logs,
         looks=profile.gates.looks,
         replacements=profile.gates.replacements,
@@ -82,20 +83,35 @@ def campaign_plan(
         ),
         watch=watch_of(telemetry_source(backend), cards),
         bandwidth=None if cards else read_bandwidth,
-        header=equipment.header,
         environment=held,
     )
 
 
-def _isolation(
-    settings: Settings, profile: Profile, equipment: Equipment, specs: Mapping[Arm, ServerSpec]
-) -> Isolation:
-    """As asked; AUTO is side by side where the memory of the device holds both servers."""
+def _seat(arm: Arm, spec: ServerSpec, equipment: Equipment) -> Seat:
+    return Seat(
+        arm=arm,
+        binary=equipment.build.server,
+        capabilities=equipment.capabilities,
+        spec=spec,
+        arguments=negotiate(spec, equipment.capabilities),
+        header=equipment.header,
+    )
+
+
+def comparison_plan(settings: Settings, profile: Profile, head: Plan, base: Plan) -> Plan:
+    """Both plans in the same blocks, with a control; side by side where the memory holds all five servers."""
+    seats = (*head.seats, *base.seats, base.seat(Arm.MTP))
+    return against(head, base, _isolation(settings, profile, seats))
+
+
+def _isolation(settings: Settings, profile: Profile, seats: Sequence[Seat]) -> Isolation:
+    """As asked; AUTO is side by side where the memory of the device holds every server of a block."""
     asked = settings.isolation or profile.measure.isolation
     if asked is not Isolation.AUTO:
         return asked
-    places = [footprint(equipment.header, spec).whole for spec in specs.values()]
-    needed = sum((place.device if equipment.cards else place.total) + DEVICE_MARGIN for place in places)
+    on_cards = profile.build.backend is not Backend.CPU
+    places = [footprint(seat.header, seat.spec).whole for seat in seats if seat.header is not None]
+    needed = sum((place.device if on_cards else place.total) + DEVICE_MARGIN for place in places)
     return Isolation.SIDE_BY_SIDE if needed < _memory(settings, profile) else Isolation.ALTERNATE
 
 

@@ -8,7 +8,7 @@ from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.model import ModelKind, parse_model
 from pytest_mtp.core.platform_support import platform_sentence
 from pytest_mtp.core.profile import Profile
-from pytest_mtp.core.settings import Mode, Settings
+from pytest_mtp.core.settings import Mode, Settings, Vary
 from pytest_mtp.core.source import parse_source
 from pytest_mtp.errors import SettingsError
 from pytest_mtp.runtime.cards import measured_cards
@@ -40,9 +40,27 @@ def checked_profile(settings: Settings) -> Profile:
     if unknown:
         offers = ", ".join(profile.flag_sets)
         raise SettingsError(f"--mtp-flag-set {unknown[0]}: the profile {profile.name} has {offers}.")
+    if settings.compare_to is not None:
+        _check_base(settings, profile)
     for flag_set in settings.flag_sets or profile.flag_sets:
         profile.server_spec(flag_set, model="any", speculative=True)  # its checks, before a build of minutes
     return profile
+
+
+def _check_base(settings: Settings, profile: Profile) -> None:
+    """What a comparison cannot be: of nothing, or one that is recorded."""
+    if settings.update is not None:
+        raise SettingsError("A comparison records no baseline: drop --mtp-update-baselines or --mtp-compare-to.")
+    match settings.vary:
+        case Vary.SOURCE:
+            parse_source(str(settings.compare_to))
+        case Vary.MODEL:
+            parse_model(str(settings.compare_to))
+        case Vary.FLAG_SET if settings.compare_to not in profile.flag_sets:
+            offers = ", ".join(profile.flag_sets)
+            raise SettingsError(f"The profile {profile.name} has no flag set {settings.compare_to}; it has {offers}.")
+        case Vary.FLAG_SET if len(settings.flag_sets) != 1:
+            raise SettingsError("Two flag sets are compared one with one: name the head's with --mtp-flag-set.")
 
 
 def _refuse_wishes_for_a_card(settings: Settings) -> None:

@@ -9,24 +9,27 @@ from datetime import UTC, datetime
 from pytest_mtp import __version__
 from pytest_mtp.core.baseline import Recorded, narrowed
 from pytest_mtp.core.calibration import Calibration, calibration
+from pytest_mtp.core.comparison import Compared, decided
 from pytest_mtp.core.fingerprint import Fingerprint
 from pytest_mtp.core.judge import enough, flagged
 from pytest_mtp.core.model import ModelKind, parse_model
 from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
 from pytest_mtp.core.sample import Campaign
-from pytest_mtp.core.settings import Settings, Update
+from pytest_mtp.core.settings import Settings, Update, Vary
+from pytest_mtp.core.side import Side
 from pytest_mtp.core.verdict import ClassResult, Outcome, Verdict
 from pytest_mtp.core.yardsticks import Yardsticks
-from pytest_mtp.equipment import Equipment
+from pytest_mtp.equipment import Equipment, opposite
 from pytest_mtp.errors import MtpError, SettingsError
-from pytest_mtp.planning import campaign_plan
+from pytest_mtp.planning import campaign_plan, comparison_plan
 from pytest_mtp.runtime.clocks import locked
 from pytest_mtp.runtime.interrupt import sigterm_as_ctrl_c
 from pytest_mtp.runtime.lock import measuring
 from pytest_mtp.runtime.machine import devices
-from pytest_mtp.runtime.measure import Plan, run_campaign
+from pytest_mtp.runtime.measure import run_campaign
 from pytest_mtp.runtime.models import phantom_spec
+from pytest_mtp.runtime.plan import Measured, Plan
 from pytest_mtp.runtime.progress import Progress
 from pytest_mtp.runtime.store import Baselines, write_json
 
@@ -69,6 +72,8 @@ class Run:
     """Flag sets that could not be measured: the error is told to every test, and not provoked again."""
     machine: Fingerprint | None = None
     deadline: float | None = None
+    opposite: Equipment | None = None
+    """That of the base, once a comparison has got it ready."""
 
     def result(self, case: Case, equipment: Callable[[], Equipment], progress: Progress) -> ClassResult:
         """The result of one case, measuring its campaign the first time."""
@@ -126,20 +131,47 @@ class Run:
 
     def _measure(self, flag_set: str, equipment: Equipment, progress: Progress) -> Judged:
         self.machine = equipment.machine
-        baselines = Baselines(self.settings.baselines, equipment.machine, self.profile.name)
+        if self.settings.compare_to is not None and self.opposite is None:
+            # Before the devices are held: a build can take long.
+            self.opposite = opposite(self.settings, self.profile, equipment, progress)
         with _to_itself(equipment, self.settings, progress) as locked_mhz:
             if self.deadline is None and self.settings.max_time_s is not None:
                 self.deadline = time.monotonic() + self.settings.max_time_s
-            plan, started_at = self._plan(flag_set, equipment, locked_mhz), _now()
-            judged = self._concluded(self._unjudged(plan, baselines, started_at), plan, progress)
-            self.judged[flag_set] = judged  # before it is recorded: a folder that cannot be written loses nothing
-            self.judged[flag_set] = judged = self._recorded(judged, baselines)
+            plan = self._plan(flag_set, equipment, locked_mhz)
+            if self.opposite is None:
+                judged = self._against_baseline(plan, equipment, progress)
+            else:
+                judged = self._against_base(plan, self.opposite, locked_mhz, progress)
+        self.judged[flag_set] = judged
         self.unfinished = None
         return judged
 
+    def _against_baseline(self, plan: Plan, equipment: Equipment, progress: Progress) -> Judged:
+        baselines = Baselines(self.settings.baselines, equipment.machine, self.profile.name)
+        judged = self._concluded(self._unjudged(plan, baselines, _now()), plan, progress)
+        # Before it is recorded: a folder that cannot be written loses nothing.
+        self.judged[plan.flag_set] = judged
+        return self._recorded(judged, baselines)
+
+    def _against_base(self, plan: Plan, base: Equipment, locked_mhz: int | None, progress: Progress) -> Judged:
+        """Both in the same blocks, until the difference is clear or its last look is over."""
+        settings, gate = self.settings, self.profile.gates
+        flag_set = str(settings.compare_to) if settings.vary is Vary.FLAG_SET else plan.flag_set
+        other = campaign_plan(settings.of_base, self.profile, base, flag_set, plan.classes, locked_mhz)
+        rule = settings.tier.rule(equivalence=settings.equivalence)
+        both = replace(comparison_plan(settings, self.profile, plan, other), looks=rule.looks)
+
+        def compared(measured: Measured) -> Compared:
+            return Compared(base=measured[Side.BASE], control=measured[Side.CONTROL], rule=rule)
+
+        measured = self._campaign(both, _now(), lambda so: decided(so[Side.HEAD], compared(so), gate), progress)
+        return Judged(campaign=measured[Side.HEAD], gate=gate, compared=compared(measured)).rejudged()
+
     def _concluded(self, before: Judged, plan: Plan, progress: Progress) -> Judged:
         """Measure until the evidence is enough; what is below its limit is measured again in fresh starts."""
-        campaign = self._campaign(plan, before.campaign.started_at, self._enough(before.yardsticks), progress)
+        enough = self._enough(before.yardsticks)
+        done = self._campaign(plan, before.campaign.started_at, lambda so: enough(so[Side.HEAD]), progress)
+        campaign = done[Side.HEAD]
         lost = () if self.settings.update is not None else flagged(campaign, before.yardsticks)
         again = None
         if lost:
@@ -150,20 +182,21 @@ class Run:
                 looks=(blocks,),
                 folder=plan.folder / "again",
             )
-            again = self._campaign(
+            fresh = self._campaign(
                 repeated,
                 _now(),
-                lambda fresh: bool(fresh.failures) or len(fresh.valid) >= blocks,
+                lambda so: bool(so[Side.HEAD].failures) or len(so[Side.HEAD].valid) >= blocks,
                 lambda text: progress(f"again, in fresh starts: {text}"),
             )
+            again = fresh[Side.HEAD]
         return replace(before, campaign=campaign, again=again).rejudged()
 
-    def _campaign(self, plan: Plan, started_at: str, done: Callable[[Campaign], bool], progress: Progress) -> Campaign:
+    def _campaign(self, plan: Plan, started_at: str, done: Callable[[Measured], bool], progress: Progress) -> Measured:
         """One campaign as far as it came, also for the farewell of a run that is interrupted."""
-        measured = _empty(plan, started_at)
-        self.unfinished = measured
+        measured = plan.empty(started_at)
+        self.unfinished = measured[Side.HEAD]
         for measured in run_campaign(plan, started_at, done, progress):
-            self.unfinished = measured
+            self.unfinished = measured[Side.HEAD]
         return measured
 
     def _plan(self, flag_set: str, equipment: Equipment, locked_mhz: int | None) -> Plan:
@@ -175,7 +208,7 @@ class Run:
 
     def _unjudged(self, plan: Plan, baselines: Baselines, started_at: str) -> Judged:
         """What the campaign will be held against, found before it is measured."""
-        empty, file = _empty(plan, started_at), baselines.load()
+        empty, file = plan.empty(started_at)[Side.HEAD], baselines.load()
         recorded = () if self.settings.update is Update.ALL else file.sessions(empty)
         return Judged(
             campaign=empty,
@@ -254,16 +287,6 @@ def _notices(mismatch: str | None, recorded: Sequence[Recorded], now: Campaign) 
         lacking = sorted(set(now.classes) - set(narrowed(recorded[-1].campaign, now).classes))
         return (f"the baseline has not these classes, or with other prompts: {', '.join(lacking)}",)
     return ()
-
-
-def _empty(plan: Plan, started_at: str) -> Campaign:
-    """The campaign before its first block."""
-    return Campaign(
-        flag_set=plan.flag_set,
-        classes=tuple(one.name for one in plan.classes),
-        circumstances=plan.circumstances,
-        started_at=started_at,
-    )
 
 
 def _now() -> str:

@@ -64,7 +64,7 @@ def campaign(
 
 
 def _block(index: int, speedups: Mapping[str, Sequence[float]], accepted: Mapping[str, int], drafted: int) -> Block:
-    order = block_order(index, seed=1)
+    order = block_order(tuple(Arm), index, seed=1)
     starts = []
     for arm in order:
         samples = tuple(

@@ -25,13 +25,14 @@ from pytest_mtp.core.profile import FlagSet, Profile, PromptClass
 from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.settings import Settings
+from pytest_mtp.core.side import Side
 from pytest_mtp.core.speedup import throughput
 from pytest_mtp.errors import BuildError, FlagError, MeasureError, SettingsError
 from pytest_mtp.options import add_plain
 
 if TYPE_CHECKING:
     from pytest_mtp.equipment import Equipment
-    from pytest_mtp.runtime.measure import Plan
+    from pytest_mtp.runtime.plan import Measured, Plan
     from pytest_mtp.runtime.progress import Progress
 
 HELP = "say from how many tokens per step on MTP pays here, and where a step's time goes"
@@ -208,18 +209,19 @@ def _campaigns(plans: "Sequence[Plan]", blocks: int, progress: "Progress") -> tu
     """A block of every point, then again: the n-th blocks of all points meet the same weather."""
     from pytest_mtp.runtime.measure import run_campaign
 
-    def done(campaign: Campaign) -> bool:
+    def done(measured: "Measured") -> bool:
+        campaign = measured[Side.HEAD]
         return bool(campaign.failures) or len(campaign.valid) >= blocks
 
     running = {plan.flag_set: run_campaign(plan, _now(), done, progress) for plan in plans}
     campaigns: dict[str, Campaign] = {}
     while running:
         for name in tuple(running):
-            campaign = next(running[name], None)
-            if campaign is None:
+            measured = next(running[name], None)
+            if measured is None:
                 del running[name]
             else:
-                campaigns[name] = _usable(campaign)
+                campaigns[name] = _usable(measured[Side.HEAD])
     return tuple(_with_blocks(campaigns[plan.flag_set]) for plan in plans)
 
 
@@ -269,7 +271,7 @@ def _bench(
     if not wish.bench or not binary.is_file():
         return (), []
     progress("llama-bench: batches of drafts against single tokens")
-    spec = plan.specs[Arm.PLAIN]
+    spec = plan.seat(Arm.PLAIN).spec
     try:
         tests = run_bench(binary, spec, shape, timeout_s=_BENCH_TIMEOUT_S, environment=plan.environment)
     except (MeasureError, FlagError) as error:

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from pytest_mtp.core.change import Change, homogeneous, pooled
+from pytest_mtp.core.change import Change, homogeneous, pooled_change
 from pytest_mtp.core.factors import Factors
+from pytest_mtp.core.speedup import Estimate
 
 LEVEL = 0.95
 """Two-sided level of the intervals in an explanation: they describe, they do not decide."""
@@ -37,14 +38,17 @@ class CostChange:
     """Whether it is that of all classes together, which a homogeneity test allowed."""
 
 
-def cost_changes(now: Mapping[str, Factors], then: Mapping[str, Factors]) -> dict[str, CostChange]:
+def cost_changes(
+    now: Mapping[str, Factors], then: Mapping[str, Factors], *, paired: bool = False
+) -> dict[str, CostChange]:
     """The change of the step cost of every class that both have; one pooled change where they are homogeneous."""
-    own = {name: Change(then[name].step_cost, now[name].step_cost) for name in now if name in then}
+    change = Change.in_blocks if paired else Change
+    own = {name: change(then[name].step_cost, now[name].step_cost) for name in now if name in then}
     if not homogeneous(tuple(own.values())):
         return {name: CostChange(change=change, pooled=False) for name, change in own.items()}
     if not own:
         return {}
-    all_classes = Change(pooled([then[name].step_cost for name in own]), pooled([now[name].step_cost for name in own]))
+    all_classes = pooled_change(tuple(own.values()))
     return {name: CostChange(change=all_classes, pooled=len(own) > 1) for name in own}
 
 
@@ -57,6 +61,8 @@ class Shift:
     cost: CostChange
     difference: str | None = None
     """The first request whose text or counts differ, in words."""
+    paired: bool = False
+    """Whether both were measured in the same blocks."""
 
     @property
     def tau(self) -> float:
@@ -66,17 +72,20 @@ class Shift:
     @property
     def speedup(self) -> float:
         """S now over then."""
-        return Change(self.then.speedup, self.now.speedup).ratio
+        return self._change(self.then.speedup, self.now.speedup).ratio
 
     @property
     def plain(self) -> Change:
         """The plain arm's tok/s."""
-        return Change(self.then.plain_tps, self.now.plain_tps)
+        return self._change(self.then.plain_tps, self.now.plain_tps)
 
     @property
     def mtp(self) -> Change:
         """The mtp arm's tok/s."""
-        return Change(self.then.mtp_tps, self.now.mtp_tps)
+        return self._change(self.then.mtp_tps, self.now.mtp_tps)
+
+    def _change(self, then: Estimate, now: Estimate) -> Change:
+        return Change.in_blocks(then, now) if self.paired else Change(then, now)
 
     def cause(self) -> Cause:
         """The factor that took the larger part of the loss."""

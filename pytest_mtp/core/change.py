@@ -16,10 +16,19 @@ class Change:
 
     then: Estimate
     now: Estimate
+    paired: Estimate | None = None
+    """Now over then in each block, where both were measured in the same ones: what they share falls out of it."""
+
+    @classmethod
+    def in_blocks(cls, then: Estimate, now: Estimate) -> "Change":
+        """The change between two sides of the same blocks."""
+        return cls(then, now, Estimate(tuple(new - old for new, old in zip(now.logs, then.logs, strict=True))))
 
     @property
     def ratio(self) -> float:
         """Now over then; 1 is no change."""
+        if self.paired is not None:
+            return self.paired.ratio
         return math.exp(self.now.log_mean - self.then.log_mean)
 
     @property
@@ -31,6 +40,8 @@ class Change:
 
     def interval(self, level: float) -> tuple[float, float]:
         """Two-sided interval of the ratio at ``level``; unbounded where a side has fewer than two blocks."""
+        if self.paired is not None:
+            return self.paired.interval(level)
         if min(self.then.blocks, self.now.blocks) < _FEWEST_BLOCKS:
             return 0.0, math.inf
         if self.error == 0:
@@ -47,11 +58,11 @@ class Change:
 
     def p_below(self, limit: float) -> float:
         """One-sided p: how surprising this change is if the truth were at or above ``limit`` (a ratio)."""
-        return self._p(limit, 1)
+        return self._p(limit, 1) if self.paired is None else self.paired.p_below(limit)
 
     def p_above(self, limit: float) -> float:
         """One-sided p: how surprising this change is if the truth were at or below ``limit`` (a ratio)."""
-        return self._p(limit, -1)
+        return self._p(limit, -1) if self.paired is None else self.paired.p_above(limit)
 
     def _p(self, limit: float, sign: int) -> float:
         if min(self.then.blocks, self.now.blocks) < _FEWEST_BLOCKS:
@@ -75,6 +86,16 @@ def pooled(estimates: Sequence[Estimate]) -> Estimate:
     return Estimate(tuple(fmean(logs) for logs in zip(*(one.logs for one in estimates), strict=True)))
 
 
+def pooled_change(changes: Sequence[Change]) -> Change:
+    """The change of all classes together."""
+    pairs = [one.paired for one in changes if one.paired is not None]
+    return Change(
+        pooled([one.then for one in changes]),
+        pooled([one.now for one in changes]),
+        pooled(pairs) if len(pairs) == len(changes) else None,
+    )
+
+
 def homogeneous(changes: Sequence[Change], alpha: float = 0.05) -> bool:
     """Whether the classes' changes may be one change: F test of classes against what is left within them.
 
@@ -87,8 +108,9 @@ def homogeneous(changes: Sequence[Change], alpha: float = 0.05) -> bool:
     from scipy.stats import f
 
     count = len(changes)
-    left = [_interaction([getattr(one, side).logs for one in changes]) for side in ("then", "now")]
-    blocks = [getattr(changes[0], side).blocks for side in ("then", "now")]
+    sides = ("then", "now") if changes[0].paired is None else ("paired",)
+    left = [_interaction([getattr(one, side).logs for one in changes]) for side in sides]
+    blocks = [getattr(changes[0], side).blocks for side in sides]
     free = (count - 1) * (sum(blocks) - len(blocks))
     variance = sum(left) / free
     center = fmean(math.log(one.ratio) for one in changes)

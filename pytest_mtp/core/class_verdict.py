@@ -24,6 +24,26 @@ class Recurrence(Enum):
     """Too few valid blocks were measured again."""
 
 
+def draft_verdict(counts: Acceptance, then: float, speed: Verdict, gate: Gate, *, alone: bool = False) -> Verdict:
+    """The verdict about tokens per step: red only with a loss of speed, since a good change may lower it.
+
+    ``then`` is what they were; ``alone`` makes a loss red by itself, where a count follows from arithmetic.
+    """
+    change = counts.tau / then - 1
+    said = f"{_counted(counts)}; tokens per step were {then:.2f} ({change:+.1%})"
+    if change >= -gate.tau_tolerance:
+        return Verdict(outcome=Outcome.PASS, reason=said)
+    if speed.outcome is Outcome.REGRESSION or alone:
+        return Verdict(outcome=Outcome.REGRESSION, reason=said, cause=Cause.DRAFT_QUALITY)
+    if speed.outcome.open:
+        return Verdict(outcome=Outcome.INCONCLUSIVE, reason=f"{said}; whether speed was lost is undecided")
+    return Verdict(outcome=Outcome.PASS, reason=f"{said}; the speed held, so this is said and not judged")
+
+
+def _counted(counts: Acceptance) -> str:
+    return f"tokens per step {counts.tau:.2f}, {counts.accepted} of {counts.drafted} drafts accepted"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """One measured class, what it is held against, and what the evidence says."""
@@ -88,19 +108,10 @@ class Subject:
         return Verdict(outcome=Outcome.REGRESSION, reason=f"{said}{self._moved()}", cause=self._cause())
 
     def drafts(self, speed: Verdict) -> Verdict:
-        """The verdict about tokens per step: red only with a loss of speed, since a good change may lower it."""
-        said = f"tokens per step {self.counts.tau:.2f}, {self.counts.accepted} of {self.counts.drafted} drafts accepted"
+        """The verdict about tokens per step."""
         if self.tau_then is None:
-            return self._against_floor(said)
-        change = self.counts.tau / self.tau_then - 1
-        said = f"{said}; tokens per step were {self.tau_then:.2f} ({change:+.1%})"
-        if change >= -self.gate.tau_tolerance:
-            return Verdict(outcome=Outcome.PASS, reason=said)
-        if speed.outcome is Outcome.REGRESSION or self._by_arithmetic:
-            return Verdict(outcome=Outcome.REGRESSION, reason=said, cause=Cause.DRAFT_QUALITY)
-        if speed.outcome.open:
-            return Verdict(outcome=Outcome.INCONCLUSIVE, reason=f"{said}; whether speed was lost is undecided")
-        return Verdict(outcome=Outcome.PASS, reason=f"{said}; the speed held, so this is said and not judged")
+            return self._against_floor(_counted(self.counts))
+        return draft_verdict(self.counts, self.tau_then, speed, self.gate, alone=self._by_arithmetic)
 
     @property
     def _by_arithmetic(self) -> bool:

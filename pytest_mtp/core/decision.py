@@ -8,9 +8,22 @@ one turns the run red), none for a pass (all of them must pass: an intersection-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
 from pytest_mtp.core.profile import Gate
-from pytest_mtp.core.speedup import Estimate
+
+
+class Quantity(Protocol):
+    """What can be held against a limit: a speedup, or the change of a speed."""
+
+    def p_below(self, limit: float) -> float:
+        """One-sided p against "at or above ``limit``"."""
+
+    def p_above(self, limit: float) -> float:
+        """One-sided p against "at or below ``limit``"."""
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Two-sided interval at ``level``."""
 
 
 class Finding(Enum):
@@ -42,7 +55,7 @@ def holm(p_values: Mapping[str, float], alpha: float) -> dict[str, float]:
     return rejected
 
 
-def weigh(estimates: Mapping[str, Estimate], limits: Mapping[str, float], gate: Gate) -> dict[str, Evidence]:
+def weigh(estimates: Mapping[str, Quantity], limits: Mapping[str, float], gate: Gate) -> dict[str, Evidence]:
     """Hold every class that has a limit against it, at one look."""
     p_below = {name: estimates[name].p_below(limit) for name, limit in limits.items()}
     rejected = holm(p_below, gate.alpha_look)
@@ -61,7 +74,7 @@ def weigh(estimates: Mapping[str, Estimate], limits: Mapping[str, float], gate: 
     return evidence
 
 
-def recurring(again: Mapping[str, Estimate], limits: Mapping[str, float], gate: Gate) -> frozenset[str]:
+def recurring(again: Mapping[str, Quantity], limits: Mapping[str, float], gate: Gate) -> frozenset[str]:
     """The flagged classes that are below their limits in fresh starts too: only these are red.
 
     One test per class at ``gate.alpha``, without sharing it: the first campaign has paid for all of them, and this one
@@ -70,7 +83,7 @@ def recurring(again: Mapping[str, Estimate], limits: Mapping[str, float], gate: 
     return frozenset(name for name, estimate in again.items() if estimate.p_below(limits[name]) <= gate.alpha)
 
 
-def _evidence(estimate: Estimate, finding: Finding, tested_at: float) -> Evidence:
+def _evidence(estimate: Quantity, finding: Finding, tested_at: float) -> Evidence:
     level = 1 - 2 * tested_at
     low, high = estimate.interval(level)
     return Evidence(finding=finding, level=level, low=low, high=high)

@@ -103,7 +103,7 @@ class _Case:
         now = self.now.get(name)
         blocked = self._without_measurement(now)
         if blocked is not None or now is None:
-            verdict = blocked or Verdict(outcome=Outcome.INVALID, reason=_too_few(self.campaign))
+            verdict = blocked or Verdict(outcome=Outcome.INVALID, reason=too_few(self.campaign))
             return ClassResult(
                 flag_set=self.campaign.flag_set,
                 prompt_class=name,
@@ -178,7 +178,7 @@ class _Case:
         if self.campaign.failures:
             return _failed(self.campaign.failures)
         if len(self.campaign.valid) < _FEWEST_BLOCKS:
-            return Verdict(outcome=Outcome.INVALID, reason=_too_few(self.campaign))
+            return Verdict(outcome=Outcome.INVALID, reason=too_few(self.campaign))
         if now is not None and not now.acceptance.drafted:
             reason = "the mtp arm drafted nothing: the server speculates by name only (see its command and log)"
             return Verdict(outcome=Outcome.NOT_EXERCISED, reason=reason)
@@ -192,7 +192,8 @@ def _failed(failures: tuple[ArmFailure, ...]) -> Verdict:
     return Verdict(outcome=Outcome.ERROR, reason=message)
 
 
-def _too_few(campaign: Campaign) -> str:
+def too_few(campaign: Campaign) -> str:
+    """Why a campaign cannot be judged: how many blocks count, and why the others do not."""
     reasons = dict.fromkeys(block.invalid for block in campaign.invalid if block.invalid)
     parts = [f"only {len(campaign.valid)} valid blocks were measured", *reasons]
     return "; ".join([*parts, campaign.stopped] if campaign.stopped else parts)

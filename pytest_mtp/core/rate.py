@@ -44,15 +44,18 @@ class RateResult:
     level: float
 
 
-def rate_changes(now: Mapping[str, Factors], then: Mapping[str, Factors]) -> dict[Rate, Change]:
+def rate_changes(
+    now: Mapping[str, Factors], then: Mapping[str, Factors], *, paired: bool = False
+) -> dict[Rate, Change]:
     """How each speed changed over the classes that both have; a speed that was not timed is left out."""
+    change = Change.in_blocks if paired else Change
     names = [name for name in now if name in then]
     changes = {}
     for rate, field in _FIELD.items():
         pairs = [(getattr(then[name], field), getattr(now[name], field)) for name in names]
         timed = [(old, new) for old, new in pairs if old.blocks and new.blocks]
         if timed:
-            changes[rate] = Change(pooled([old for old, _ in timed]), pooled([new for _, new in timed]))
+            changes[rate] = change(pooled([old for old, _ in timed]), pooled([new for _, new in timed]))
     return changes
 
 

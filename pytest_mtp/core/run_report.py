@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_mtp.core.baseline import Recorded, merged
 from pytest_mtp.core.calibration import calibration
+from pytest_mtp.core.comparison import Compared, judge_against
 from pytest_mtp.core.judge import judge
 from pytest_mtp.core.profile import Gate, Reference
 from pytest_mtp.core.rate import RateResult
@@ -16,9 +17,11 @@ from pytest_mtp.core.verdict import ClassResult, Verdict
 from pytest_mtp.core.yardsticks import Yardsticks
 from pytest_mtp.errors import InputError
 
+# 3 - a head may be compared with a base
 # 2 - a baseline has sessions; blocks of fresh starts, and the speeds' verdicts, are kept
 # 1 - first version
-REPORT_VERSION = 2
+REPORT_VERSION = 3
+_OLDER = (1, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,8 @@ class Judged:
     references: dict[str, Reference] = field(default_factory=dict)
     sessions: tuple[Recorded, ...] = ()
     """The baseline: what was on record, oldest first."""
+    compared: Compared | None = None
+    """What it was compared with instead of a baseline: another build, model or flag set of the same session."""
     again: Campaign | None = None
     """The classes that were below their limits, in fresh starts; ``None`` where nothing had to be repeated."""
     results: tuple[ClassResult, ...] = ()
@@ -58,15 +63,20 @@ class Judged:
 
     def rejudged(self) -> "Judged":
         """The same with its verdicts computed afresh from samples and yardsticks."""
-        judgement = judge(self.campaign, self.yardsticks, self.again)
+        if self.compared is None:
+            judgement = judge(self.campaign, self.yardsticks, self.again)
+        else:
+            judgement = judge_against(self.campaign, self.compared, self.gate)
         return replace(self, results=judgement.results, rates=judgement.rates)
 
 
 def migrated(document: dict[str, Any]) -> dict[str, Any]:
     """A stored report of an older format as this one; what is of this format passes through."""
-    if document.get("version") != 1:
+    if document.get("version") not in _OLDER:
         return document
-    judged = [{**one, "sessions": [one["baseline"]] if one.get("baseline") else []} for one in document["judged"]]
+    judged = document["judged"]
+    if document["version"] == 1:
+        judged = [{**one, "sessions": [one["baseline"]] if one.get("baseline") else []} for one in judged]
     return {**document, "version": REPORT_VERSION, "judged": judged}
 
 

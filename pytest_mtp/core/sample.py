@@ -7,7 +7,6 @@ The block is the unit of every test: answers of one start share clocks, memory l
 from dataclasses import dataclass, field
 from enum import Enum
 
-from pytest_mtp.core.schedule import Order
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.telemetry import Telemetry
 from pytest_mtp.core.timings import Timings
@@ -36,6 +35,8 @@ class Start:
     command: str
     load_s: float
     samples: tuple[Sample, ...]
+    place: int = 0
+    """Its turn among all starts of the block, from 0."""
     offloaded: tuple[int, int] | None = None
     """Layers on the GPU and layers in all, where the log says so."""
     device_bytes: int | None = None
@@ -53,10 +54,11 @@ class Start:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Adjacent starts, one per arm; ``invalid`` is the reason why it does not count, else ``None``."""
+    """Adjacent starts, one per arm; a control has no plain one. ``invalid`` is why it does not count, else ``None``."""
 
     index: int
-    order: Order
+    order: tuple[Arm, ...]
+    """In which its arms were started."""
     starts: tuple[Start, ...]
     measuring_s: float
     """Wall time of the measured requests of the block, starts and warm-up excluded."""

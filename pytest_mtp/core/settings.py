@@ -1,12 +1,13 @@
 """What the user asked of this run, resolved once; and how such wishes are spelled."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
 from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.isolation import Isolation
+from pytest_mtp.core.tier import Tier
 from pytest_mtp.errors import SettingsError
 
 _UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -27,6 +28,14 @@ class Update(Enum):
     ALL = "all"
     SESSION = "session"
     """One more session beside those on record."""
+
+
+class Vary(Enum):
+    """What differs between the two that are compared."""
+
+    SOURCE = "source"
+    MODEL = "model"
+    FLAG_SET = "flag-set"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +66,19 @@ class Settings:
     json: Path | None
     strict: bool
     """Whether an answer that is none fails its test."""
+    compare_to: str | None = None
+    """The base that is measured in the same blocks, instead of a baseline: a source, model or flag set."""
+    vary: Vary = Vary.SOURCE
+    tier: Tier = Tier.SCREEN
+    equivalence: bool = False
+    """Whether a gain beyond the margin must be excluded too."""
+
+    @property
+    def of_base(self) -> "Settings":
+        """How the base of a comparison is got ready."""
+        if self.vary is Vary.SOURCE:
+            return replace(self, source=self.compare_to)
+        return replace(self, model=self.compare_to) if self.vary is Vary.MODEL else self
 
 
 def parse_duration(text: str) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from pytest_mtp.core.sample import Block, Campaign
+from pytest_mtp.core.sample import Block, Campaign, Start
 from pytest_mtp.core.server_spec import Arm
 
 
@@ -75,10 +75,19 @@ _QUARTERS = 4
 
 def block_log_ratio(block: Block, prompt_class: str) -> float:
     """ln(plain ms / mtp ms) of one block: the interquartile mean over its pairs."""
-    plain = block.start(Arm.PLAIN).of(prompt_class)
-    mtp = block.start(Arm.MTP).of(prompt_class)
-    pairs = zip(plain, mtp, strict=True)
-    return middle_mean([math.log(p.timings.ms_per_token / m.timings.ms_per_token) for p, m in pairs])
+    return _log_ratio(block.start(Arm.PLAIN), block.start(Arm.MTP), prompt_class)
+
+
+def _log_ratio(slow: Start, fast: Start, prompt_class: str) -> float:
+    """How much faster one start answered than another of its block, as a log, from pairs of neighbouring requests."""
+    pairs = zip(slow.of(prompt_class), fast.of(prompt_class), strict=True)
+    return middle_mean([math.log(s.timings.ms_per_token / f.timings.ms_per_token) for s, f in pairs])
+
+
+def faster(head: Campaign, base: Campaign, arm: Arm, prompt_class: str) -> Estimate:
+    """How much faster an arm of ``head`` is than that of ``base``, both measured in the same blocks."""
+    blocks = zip(base.valid, head.valid, strict=True)
+    return Estimate(tuple(_log_ratio(old.start(arm), new.start(arm), prompt_class) for old, new in blocks))
 
 
 def middle_mean(values: Sequence[float]) -> float:

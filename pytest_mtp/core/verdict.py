@@ -64,6 +64,24 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgainstBase:
+    """One class of a head beside its base; changes are head over base, 1 is none."""
+
+    mtp: float
+    """Of the mtp arm's tokens per second: what is judged."""
+    low: float
+    high: float
+    level: float
+    """Two-sided level of [low, high]: the interval that decided."""
+    plain: float
+    plain_tps: float
+    """Of the base, as are the next three."""
+    mtp_tps: float
+    speedup: float
+    step_cost: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClassResult:
     """All that is known of one prompt class; measured quantities are ``None`` where nothing was measured."""
 
@@ -88,3 +106,5 @@ class ClassResult:
     limit: Limit | None = None
     detectable: float | None = None
     """The smallest loss beyond the limit, as a share, that would have been found 4 times in 5; ``None``: none."""
+    against: AgainstBase | None = None
+    """``None`` where no two builds were compared."""

@@ -13,12 +13,14 @@ from pytest_mtp.core.card import Card
 from pytest_mtp.core.flags import negotiate
 from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.core.profile import MeasureTable, PromptClass, RequestTable
-from pytest_mtp.core.sample import Campaign, Stage
+from pytest_mtp.core.sample import Campaign, Stage, Start
 from pytest_mtp.core.server_spec import Arm, ServerSpec, Speculation
+from pytest_mtp.core.side import Side
 from pytest_mtp.core.telemetry import TelemetrySource
 from pytest_mtp.core.validity import Conditions
-from pytest_mtp.runtime.measure import Plan, run_campaign
-from pytest_mtp.runtime.progress import silent
+from pytest_mtp.runtime.measure import run_campaign
+from pytest_mtp.runtime.plan import Measured, Plan, Seat, against
+from pytest_mtp.runtime.progress import Progress, silent
 from pytest_mtp.runtime.telemetry.nvml import NvmlWatcher
 from tests.campaigns import circumstances
 from tests.fakes.nvml import RTX_3090, FakeNvml
@@ -39,17 +41,21 @@ def plan_of(fake_binary: Path, fake_capabilities: Capabilities, tmp_path: Path) 
         faults = {Arm.PLAIN: plain, Arm.MTP: mtp}
         plan = Plan(
             flag_set="n3",
-            binary=fake_binary,
-            capabilities=fake_capabilities,
-            specs=specs,
-            arguments={
-                arm: (*negotiate(spec, fake_capabilities), "--fault", faults[arm]) for arm, spec in specs.items()
-            },
+            seats=tuple(
+                Seat(
+                    arm=arm,
+                    binary=fake_binary,
+                    capabilities=fake_capabilities,
+                    spec=spec,
+                    arguments=(*negotiate(spec, fake_capabilities), "--fault", faults[arm]),
+                )
+                for arm, spec in specs.items()
+            ),
             classes=(PromptClass(name="a", prompt="A"), PromptClass(name="b", prompt="B")),
             request=RequestTable(tokens=9, template="<{prompt}>"),
             measure=MeasureTable(pairs=2, warmup=1, start_timeout_s=20),
             isolation=Isolation.SIDE_BY_SIDE,
-            circumstances=circumstances(),
+            circumstances={Side.HEAD: circumstances()},
             folder=tmp_path,
             looks=(2,),
             replacements=1,
@@ -60,8 +66,13 @@ def plan_of(fake_binary: Path, fake_capabilities: Capabilities, tmp_path: Path) 
 
 
 def measured(plan: Plan, blocks: int = 2) -> Campaign:
-    *_, campaign = run_campaign(plan, "2026-01-01T00:00:00+00:00", lambda c: len(c.valid) >= blocks, silent)
-    return campaign
+    return together(plan, lambda so: len(so[Side.HEAD].valid) >= blocks)[Side.HEAD]
+
+
+def together(plan: Plan, done: Callable[[Measured], bool], progress: Progress = silent) -> Measured:
+    """All sides of the last state."""
+    *_, so_far = run_campaign(plan, "2026-01-01T00:00:00+00:00", done, progress)
+    return so_far
 
 
 @pytest.mark.parametrize("isolation", [Isolation.SIDE_BY_SIDE, Isolation.ALTERNATE])
@@ -112,7 +123,7 @@ def test_a_broken_precondition_makes_blocks_invalid_until_hope_is_gone(
 def test_an_arm_that_cannot_be_had_is_a_finding(
     plan_of: PlanOf, faults: dict[str, str], failed: list[Arm], stage: Stage
 ) -> None:
-    *_, campaign = run_campaign(plan_of(**faults), "2026-01-01T00:00:00+00:00", lambda c: bool(c.failures), silent)
+    campaign = together(plan_of(**faults), lambda so: bool(so[Side.HEAD].failures))[Side.HEAD]
     assert [failure.arm for failure in campaign.failures] == failed
     assert {failure.stage for failure in campaign.failures} == {stage}
 
@@ -125,7 +136,7 @@ def test_no_block_starts_after_the_deadline(plan_of: PlanOf) -> None:
 
 def test_progress_names_flag_set_block_and_class(plan_of: PlanOf) -> None:
     said: list[str] = []
-    list(run_campaign(plan_of(), "2026-01-01T00:00:00+00:00", lambda c: len(c.valid) >= 1, said.append))
+    together(plan_of(), lambda so: len(so[Side.HEAD].valid) >= 1, said.append)
     assert "n3: block 1 of 2 (at most 2): b 2/2" in said
 
 
@@ -150,3 +161,35 @@ def test_a_throttled_card_makes_its_blocks_invalid_and_keeps_the_evidence(plan_o
 def test_a_gpu_build_that_computes_on_the_cpu_makes_its_blocks_invalid(plan_of: PlanOf) -> None:
     campaign = measured(plan_of(conditions=Conditions(backend=Backend.CUDA, gpu_layers=99)))
     assert "put no layer on a card and computed on the CPU" in str(campaign.blocks[0].invalid)
+
+
+@pytest.mark.parametrize("isolation", [Isolation.SIDE_BY_SIDE, Isolation.ALTERNATE])
+def test_two_builds_and_a_control_share_their_blocks(plan_of: PlanOf, isolation: Isolation) -> None:
+    so_far = together(against(plan_of(), plan_of(), isolation), lambda so: len(so[Side.HEAD].valid) >= 2)
+    assert {side: len(one.valid) for side, one in so_far.items()} == dict.fromkeys(Side, 2)
+    for index in range(2):
+        starts = [start for one in so_far.values() for start in one.blocks[index].starts]
+        assert sorted(start.place for start in starts) == [0, 1, 2, 3, 4]
+        assert [start.arm for start in so_far[Side.CONTROL].blocks[index].starts] == [Arm.MTP]
+    places = [[start.place for one in so_far.values() for start in sorted_(one, index)] for index in range(2)]
+    assert [4 - place for place in places[0]] == places[1], "the second block mirrors the first"
+
+
+def sorted_(campaign: Campaign, index: int) -> list[Start]:
+    return sorted(campaign.blocks[index].starts, key=lambda start: start.arm.value)
+
+
+def test_what_breaks_one_side_makes_the_block_invalid_for_all(plan_of: PlanOf) -> None:
+    plan = against(plan_of(), plan_of(mtp="short"), Isolation.SIDE_BY_SIDE)
+    so_far = together(plan, lambda so: len(so[Side.HEAD].valid) >= 1)
+    assert {len(one.valid) for one in so_far.values()} == {0}
+    assert all("mtp a: 8 tokens came" in str(one.blocks[0].invalid) for one in so_far.values())
+
+
+@pytest.mark.parametrize(("head", "base"), [("dies-loading", "honest"), ("honest", "dies-loading")])
+def test_a_side_that_does_not_start_is_told_from_the_other(plan_of: PlanOf, head: str, base: str) -> None:
+    plan = against(plan_of(mtp=head), plan_of(mtp=base), Isolation.SIDE_BY_SIDE)
+    so_far = together(plan, lambda so: any(one.failures for one in so.values()))
+    failed = {side: [one.arm for one in campaign.failures] for side, campaign in so_far.items()}
+    guilty, innocent = (Side.HEAD, Side.BASE) if head == "dies-loading" else (Side.BASE, Side.HEAD)
+    assert (failed[guilty], failed[innocent]) == ([Arm.MTP], [])

@@ -5,11 +5,11 @@ A look that fails is counted and never ends a measurement.
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from typing import Any
 
-from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.telemetry import Reading, Telemetry, telemetry
 from pytest_mtp.runtime.telemetry.absent import Absent
 from pytest_mtp.runtime.telemetry.protocol import Watch, Watcher
@@ -18,32 +18,32 @@ INTERVAL_S = 0.2
 
 
 class Sampler:
-    """Readings of the requests of each arm; ``sampled`` makes and ends it."""
+    """Readings of the requests of each server, by whatever names it; ``sampled`` makes and ends it."""
 
-    def __init__(self, watcher: Watcher, pids: Mapping[Arm, int], clock: Callable[[], float]) -> None:
+    def __init__(self, watcher: Watcher, pids: Mapping[Any, int], clock: Callable[[], float]) -> None:
         self._watcher = watcher
         self._pids = dict(pids)
         self._own = _family(pids.values())
         self._clock = clock
         self._began = clock()
-        self._requests: dict[Arm, list[list[Reading]]] = {arm: [] for arm in pids}
+        self._requests: dict[Hashable, list[list[Reading]]] = {server: [] for server in pids}
         self._failed = dict.fromkeys(pids, 0)
-        self._asking: Arm | None = None
+        self._asking: Hashable | None = None
         # The thread and the asking code look through the same handle, and a request's list has two writers.
         self._lock = threading.Lock()
 
     @contextmanager
-    def during(self, arm: Arm) -> Iterator[None]:
-        """One request of ``arm``: a look at its very start, at its very end, and by the thread in between."""
+    def during(self, server: Hashable) -> Iterator[None]:
+        """One request of ``server``: a look at its very start, at its very end, and by the thread in between."""
         with self._lock:
-            self._requests[arm].append([])
-            self._asking = arm
-            self._look(arm)
+            self._requests[server].append([])
+            self._asking = server
+            self._look(server)
         try:
             yield
         finally:
             with self._lock:
-                self._look(arm)
+                self._look(server)
                 self._asking = None
 
     def look(self) -> None:
@@ -52,19 +52,19 @@ class Sampler:
             if self._asking is not None:
                 self._look(self._asking)
 
-    def telemetry(self, arm: Arm) -> Telemetry:
-        """What was seen during the requests of one arm so far."""
+    def telemetry(self, server: Hashable) -> Telemetry:
+        """What was seen during the requests of one server so far."""
         with self._lock:
-            return telemetry(self._watcher.source, self._requests[arm], failed_reads=self._failed[arm])
+            return telemetry(self._watcher.source, self._requests[server], failed_reads=self._failed[server])
 
-    def _look(self, arm: Arm) -> None:
+    def _look(self, server: Hashable) -> None:
         try:
             reading = self._read()
         except Exception:  # a driver can fail in ways of its own, and no measurement is lost for a temperature
-            self._failed[arm] += 1
+            self._failed[server] += 1
             reading = Reading()
         since = self._clock() - self._began
-        self._requests[arm][-1].append(replace(reading, t_s=since, rss_bytes=_rss_bytes(self._pids[arm])))
+        self._requests[server][-1].append(replace(reading, t_s=since, rss_bytes=_rss_bytes(self._pids[server])))
 
     def _read(self) -> Reading:
         reading = self._watcher.read(self._own)
@@ -78,11 +78,11 @@ class Sampler:
 @contextmanager
 def sampled(
     watch: Watch,
-    pids: Mapping[Arm, int],
+    pids: Mapping[Any, int],
     interval_s: float = INTERVAL_S,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Sampler]:
-    """Look at the cards every ``interval_s`` while a request runs; ``pids`` are the servers of the arms."""
+    """Look at the cards every ``interval_s`` while a request runs; ``pids`` are the servers by name."""
     with _watching(watch) as watcher:
         sampler, ended = Sampler(watcher, pids, clock), threading.Event()
         thread = threading.Thread(target=_keep_looking, args=(sampler, ended, interval_s), daemon=True)

@@ -1,0 +1,115 @@
+"""All that a campaign needs before its first server starts."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pytest_mtp.core.capabilities import Capabilities
+from pytest_mtp.core.gguf_header import Header
+from pytest_mtp.core.isolation import Isolation
+from pytest_mtp.core.profile import MeasureTable, PromptClass, RequestTable
+from pytest_mtp.core.request import Request
+from pytest_mtp.core.sample import Campaign, Circumstances
+from pytest_mtp.core.schedule import block_order
+from pytest_mtp.core.server_spec import Arm, ServerSpec
+from pytest_mtp.core.side import Side
+from pytest_mtp.core.validity import Conditions
+from pytest_mtp.runtime.telemetry.absent import Absent
+from pytest_mtp.runtime.telemetry.protocol import Watch
+
+Measured = Mapping[Side, Campaign]
+"""What was measured so far: a campaign per side, the n-th blocks of all being one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Seat:
+    """One server of every block, and how it is started; a value of its own, also where two are alike."""
+
+    side: Side = Side.HEAD
+    arm: Arm
+    binary: Path
+    capabilities: Capabilities
+    spec: ServerSpec
+    arguments: tuple[str, ...]
+    """The spec in the spelling of this binary."""
+    header: Header | None = None
+    """The model's, to tell why a server does not load it."""
+
+    def __str__(self) -> str:
+        return self.arm.value if self.side is Side.HEAD else f"{self.side.value}-{self.arm.value}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """All that one campaign needs; every arm is negotiated already."""
+
+    flag_set: str
+    seats: tuple[Seat, ...]
+    circumstances: Mapping[Side, Circumstances]
+    classes: tuple[PromptClass, ...]
+    request: RequestTable
+    measure: MeasureTable
+    isolation: Isolation
+    """Not AUTO: resolved by the caller."""
+    folder: Path
+    """Where logs and key files of this campaign's servers go."""
+    looks: tuple[int, ...]
+    replacements: int
+    deadline: float | None = None
+    """``time.monotonic()`` after which no further block starts; ``None`` is never."""
+    conditions: Conditions = field(default_factory=Conditions)
+    """What a block must have been measured under to count."""
+    watch: Watch = Absent
+    """Opens what looks at the cards while requests run."""
+    bandwidth: Callable[[], float] | None = None
+    """Reads this machine's memory before every block, bytes per second; ``None`` where cards hold the weights."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that the servers see besides those of this process: the cards that they are held to."""
+
+    def seat(self, arm: Arm, side: Side = Side.HEAD) -> Seat:
+        """The server of one arm."""
+        return next(one for one in self.seats if (one.side, one.arm) == (side, arm))
+
+    def order(self, index: int) -> tuple[Seat, ...]:
+        """In which order the servers of a block start."""
+        return block_order(self.seats, index, self.measure.order_seed)
+
+    def ask(self, prompt_class: PromptClass) -> Request:
+        """The request of one class."""
+        return Request(
+            prompt=self.request.template.replace("{prompt}", prompt_class.prompt),
+            n_predict=self.request.tokens,
+            seed=self.request.seed,
+            timeout_s=self.request.timeout_s,
+        )
+
+    def rounds(self) -> Iterator[tuple[int, PromptClass]]:
+        """Every class once, then again: each class's pairs lie over the whole block, so that all meet its weather."""
+        return ((pair, one) for pair in range(self.measure.pairs) for one in self.classes)
+
+    def empty(self, started_at: str) -> Measured:
+        """The campaigns before their first block."""
+        return {
+            side: Campaign(
+                flag_set=self.flag_set,
+                classes=tuple(one.name for one in self.classes),
+                circumstances=told,
+                started_at=started_at,
+            )
+            for side, told in self.circumstances.items()
+        }
+
+
+def against(head: Plan, base: Plan, isolation: Isolation) -> Plan:
+    """Both plans in the same blocks: four arms and, as control, the base's mtp arm once more."""
+    of_base = tuple(replace(seat, side=Side.BASE) for seat in base.seats)
+    control = replace(base.seat(Arm.MTP), side=Side.CONTROL)
+    told = base.circumstances[Side.HEAD]
+    sides = {Side.HEAD: head.circumstances[Side.HEAD], Side.BASE: told, Side.CONTROL: told}
+    return replace(
+        head,
+        seats=(*head.seats, *of_base, control),
+        circumstances={side: replace(one, isolation=isolation.value) for side, one in sides.items()},
+        isolation=isolation,
+        conditions=replace(head.conditions, isolation=isolation),
+    )
