@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pytest_mtp import __version__
-from pytest_mtp.commands import cache, calibrate, curve, doctor, profile, published, report, serve
+from pytest_mtp.commands import cache, calibrate, compare, curve, doctor, profile, published, report, serve
 from pytest_mtp.commands.protocol import Command
 from pytest_mtp.errors import MtpError
 
@@ -17,6 +17,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
     {
         "cache": cache,
         "calibrate": calibrate,
+        "compare": compare,
         "curve": curve,
         "doctor": doctor,
         "profile": profile,

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from pytest_mtp.reports.terminal import Tone, lines
+from pytest_mtp.reports.line import Tone
+from pytest_mtp.reports.terminal import lines
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter

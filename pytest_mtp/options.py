@@ -196,7 +196,7 @@ OPTIONS = (
         "tier",
         _choice(Tier),
         Tier.SCREEN,
-        "how closely is compared: screen excludes losses of 5% in few blocks, full resolves 1 to 2% (default: screen)",
+        "how closely is compared: screen in few blocks, margin 5 percent; full in many, 2 percent (default: screen)",
         "screen|full",
     ),
     Option(

@@ -38,6 +38,8 @@ class RateResult:
     now_tps: float
     """Geometric mean over the classes."""
     then_tps: float
+    change: float
+    """Now over then; in the same blocks not quite the ratio of the two."""
     low: float
     """Of the interval that decided, as now over then."""
     high: float
@@ -92,6 +94,7 @@ def judge_rates(
                 verdict=verdict,
                 now_tps=change.now.ratio,
                 then_tps=change.then.ratio,
+                change=change.ratio,
                 low=low,
                 high=high,
                 level=level,

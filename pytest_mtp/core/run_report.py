@@ -74,7 +74,8 @@ def migrated(document: dict[str, Any]) -> dict[str, Any]:
     """A stored report of an older format as this one; what is of this format passes through."""
     if document.get("version") not in _OLDER:
         return document
-    judged = document["judged"]
+    # Speeds are judged again anyway, and had not all that they have now.
+    judged = [{**one, "rates": []} for one in document["judged"]]
     if document["version"] == 1:
         judged = [{**one, "sessions": [one["baseline"]] if one.get("baseline") else []} for one in judged]
     return {**document, "version": REPORT_VERSION, "judged": judged}

@@ -3,8 +3,6 @@
 import math
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import Enum
 from statistics import median
 
 from pytest_mtp.core.energy import energy_per_token
@@ -15,27 +13,10 @@ from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.stability import block_sd, working_share, worst_block_sd
 from pytest_mtp.core.traffic import share
 from pytest_mtp.core.verdict import ClassResult, Limit, Outcome
+from pytest_mtp.reports.comparison import comparison
+from pytest_mtp.reports.line import NAME, Line, Tone, shortened, tone_of
 
 _WIDE = 128
-_NAME = 18
-
-
-class Tone(Enum):
-    """How a line should look where colours are shown; its words say the same."""
-
-    PLAIN = "plain"
-    HEAD = "head"
-    GOOD = "good"
-    BAD = "bad"
-    OPEN = "open"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of the summary."""
-
-    text: str
-    tone: Tone = Tone.PLAIN
 
 
 def lines(report: RunReport, width: int) -> Iterator[Line]:
@@ -51,6 +32,9 @@ def _unwrapped(report: RunReport, width: int) -> Iterator[Line]:
     yield from _provenance(report)
     for judged in report.judged:
         yield Line("")
+        if judged.compared is not None:
+            yield from comparison(judged, judged.compared)
+            continue
         yield from _campaign(judged, width)
         yield from _rates(judged)
     reasons = [reason for judged in report.judged for reason in _reasons(judged)]
@@ -69,7 +53,7 @@ def _reasons(judged: Judged) -> Iterator[Line]:
             said.setdefault(f"{verdict.outcome.value}: {verdict.reason}", []).append(name)
     for reason, names in said.items():
         first, *rest = reason.splitlines()
-        tone = _tone(Outcome(reason.split(":")[0]))
+        tone = tone_of(Outcome(reason.split(":")[0]))
         yield Line(f"{', '.join(names)}: {first}", tone)
         yield from (Line(f"  {line}") for line in rest)
 
@@ -100,8 +84,8 @@ def _rates(judged: Judged) -> Iterator[Line]:
     for one in judged.rates:
         interval = f"[{one.low - 1:+.1%}, {one.high - 1:+.1%}]"
         change = f"{one.now_tps / one.then_tps - 1:+.1%} {interval}"
-        said = f"{one.rate.value:{_NAME}} {one.now_tps:7.1f}  were {one.then_tps:.1f}  {change}"
-        yield Line(f"{said}  {one.verdict.outcome.value}", _tone(one.verdict.outcome))
+        said = f"{one.rate.value:{NAME}} {one.now_tps:7.1f}  were {one.then_tps:.1f}  {change}"
+        yield Line(f"{said}  {one.verdict.outcome.value}", tone_of(one.verdict.outcome))
     found = [one.detectable for one in judged.results if one.detectable is not None and one.limit is not None]
     if found:
         yield Line(f"Losses of {max(found):.1%} beyond a limit would have been found 4 times in 5.")
@@ -155,20 +139,20 @@ def _blocks(judged: Judged) -> str:
 
 
 def _header(*, wide: bool) -> Iterator[Line]:
-    speed = f"{'class':{_NAME}} {'plain':>7} {'mtp':>7} {'speedup':>8} {'interval':>14}"
+    speed = f"{'class':{NAME}} {'plain':>7} {'mtp':>7} {'speedup':>8} {'interval':>14}"
     factors = f"{'accept':>7} {'tau':>5} {'cost':>5}  {'limit':18} {'reference':14}"
     if wide:
         yield Line(f"{speed} {factors} verdict")
         return
     yield Line(f"{speed}  verdict")
-    yield Line(f"{'':{_NAME}} {factors}".rstrip())
+    yield Line(f"{'':{NAME}} {factors}".rstrip())
 
 
 def _row(result: ClassResult, reference: Reference | None, *, wide: bool) -> Iterator[Line]:
-    tone = _tone(result.speed.outcome)
-    name = result.prompt_class if len(result.prompt_class) <= _NAME else f"{result.prompt_class[: _NAME - 1]}…"
+    tone = tone_of(result.speed.outcome)
+    name = shortened(result.prompt_class)
     speed = (
-        f"{name:{_NAME}} {_number(result.plain_tps, 7, 1)} {_number(result.mtp_tps, 7, 1)} "
+        f"{name:{NAME}} {_number(result.plain_tps, 7, 1)} {_number(result.mtp_tps, 7, 1)} "
         f"{_times(result.speedup):>8} {_interval(result):>14}"
     )
     share = result.acceptance.share if result.acceptance else None
@@ -180,13 +164,7 @@ def _row(result: ClassResult, reference: Reference | None, *, wide: bool) -> Ite
         yield Line(f"{speed} {factors} {result.speed.outcome.value}", tone)
         return
     yield Line(f"{speed}  {result.speed.outcome.value}", tone)
-    yield Line(f"{'':{_NAME}} {factors}".rstrip())
-
-
-def _tone(outcome: Outcome) -> Tone:
-    if outcome.passes:
-        return Tone.GOOD
-    return Tone.OPEN if outcome.open else Tone.BAD
+    yield Line(f"{'':{NAME}} {factors}".rstrip())
 
 
 def _number(value: float | None, width: int, digits: int) -> str:
@@ -230,8 +208,13 @@ def next_steps(report: RunReport) -> Iterator[str]:
     outcomes = {result.speed.outcome for result in results}
     if Outcome.REGRESSION in outcomes or Outcome.NOT_EXERCISED in outcomes:
         yield "A class lost: the sentences above name the factor that moved, the failing tests the servers' commands."
-    if Outcome.INCONCLUSIVE in outcomes:
+    compared = any(judged.compared is not None for judged in report.judged)
+    if Outcome.INCONCLUSIVE in outcomes and compared:
+        yield "Undecided classes need a quieter machine, or more blocks: --tier full (of pytest: --mtp-tier)."
+    elif Outcome.INCONCLUSIVE in outcomes:
         yield "Undecided classes need a quieter machine or more blocks: --mtp-set 'gates.looks=[8, 16, 24]'."
+    if compared:
+        return
     recorded = any("recorded to" in notice for judged in report.judged for notice in judged.notices)
     if not recorded and any(not judged.sessions for judged in report.judged):
         yield "No baseline for this machine yet: record one with --mtp-update-baselines=new."

@@ -57,11 +57,20 @@ def write_json(path: Path, value: Any) -> None:
     import msgspec
 
     text = msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=1)
+    _write(path, text + b"\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text in the same way."""
+    _write(path, text.encode())
+
+
+def _write(path: Path, content: bytes) -> None:
     waiting = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with waiting.open("wb") as file:
-            file.write(text + b"\n")
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         waiting.replace(path)

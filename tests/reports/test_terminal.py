@@ -5,7 +5,8 @@ import pytest
 from pytest_mtp.core.profile import Gate, Reference
 from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
 from pytest_mtp.core.sample import Campaign
-from pytest_mtp.reports.terminal import Tone, lines
+from pytest_mtp.reports.line import Tone
+from pytest_mtp.reports.terminal import lines
 from tests.campaigns import around, campaign
 
 MEASURED = campaign({"quick": around(2.0, 0.01), "a_class_with_a_very_long_name": around(0.7, 0.01)})
