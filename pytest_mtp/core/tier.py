@@ -24,5 +24,5 @@ class Tier(Enum):
 
     def rule(self, *, equivalence: bool = False) -> Rule:
         """Screen excludes losses of 5 % in few blocks; full resolves 1 to 2 %."""
-        margin, looks = {Tier.SCREEN: (0.05, (3, 5, 8)), Tier.FULL: (0.02, (8, 16, 24))}[self]
+        margin, looks = {Tier.SCREEN: (0.05, (3, 4, 6)), Tier.FULL: (0.02, (8, 16, 24))}[self]
         return Rule(margin, looks, equivalence)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from pytest_mtp.core.cause import Cause
 from pytest_mtp.core.run_report import Judged, RunReport
 from pytest_mtp.core.verdict import ClassResult, Outcome
 from pytest_mtp.reports.comparison import sides
@@ -11,6 +10,7 @@ from pytest_mtp.reports.terminal import lines
 MARKER = "<!-- pytest-mtp -->"
 """By this a comment that is already there is found and replaced."""
 _MOST_CHARACTERS = 60_000
+_CUT = "The rest is too long for a comment: see the stored report."
 _WIDTH = 80
 _SHOWN_AS_CHANGED = frozenset(Outcome) - {Outcome.PASS}
 _CELL_CHARACTERS = 400
@@ -22,29 +22,36 @@ def comment(report: RunReport) -> str:
     text = "\n".join([*parts, *_folded("Everything that was measured", _table_of_all(report))])
     if len(text) <= _MOST_CHARACTERS:
         return f"{text}\n"
-    cut = "\n".join([*parts, "The whole table is too long for a comment: see the stored report."])
-    return f"{cut[:_MOST_CHARACTERS]}\n"
+    kept = "\n".join(parts)[: _MOST_CHARACTERS - len(_CUT) - 2].rpartition("\n")[0]
+    return f"{kept}\n{_CUT}\n"
 
 
 def headline(judged: Judged) -> str:
     """The verdict in a line: what it is, of how many classes, and why."""
+    return f"### MTP: {_verdict(judged)}, {len(judged.campaign.valid)} blocks"
+
+
+def _verdict(judged: Judged) -> str:
     outcomes = [one.speed.outcome for one in judged.results]
-    lost = [one for one in judged.results if not one.speed.outcome.passes and not one.speed.outcome.open]
-    verdicts = [*lost, *(one for one in judged.rates if one.verdict.outcome is Outcome.REGRESSION)]
-    blocks = f"{len(judged.campaign.valid)} blocks"
+    classes = f"of {len(outcomes)} classes"
+    if Outcome.ERROR in outcomes:
+        return f"ERROR, {outcomes.count(Outcome.ERROR)} {classes} without a measurement"
+    lost = [one.speed for one in judged.results if not one.speed.outcome.passes and not one.speed.outcome.open]
     if lost:
-        causes = dict.fromkeys(one.speed.cause.value for one in lost if one.speed.cause is not None)
+        causes = dict.fromkeys(one.cause.value for one in lost if one.cause is not None)
         why = f" ({', '.join(causes)})" if causes else ""
-        word = "ERROR" if outcomes[0] is Outcome.ERROR else "FAIL"
-        return f"### MTP: {word}, {len(lost)} of {len(outcomes)} classes lost{why}, {blocks}"
-    if verdicts:
-        return f"### MTP: FAIL, a speed over all classes was lost ({Cause.WHOLE_ENGINE.value}), {blocks}"
+        return f"FAIL, {len(lost)} {classes} lost{why}"
+    slower = [one.rate.value for one in judged.rates if one.verdict.outcome is Outcome.REGRESSION]
+    if slower:
+        return f"FAIL, {' and '.join(slower)} lost over all classes"
     waiting = sum(outcome.open for outcome in outcomes)
-    if waiting or any(one.verdict.outcome.open for one in judged.rates):
-        return f"### MTP: UNDECIDED, {waiting} of {len(outcomes)} classes without an answer, {blocks}"
+    if waiting:
+        return f"UNDECIDED, {waiting} {classes} without an answer"
+    open_rates = [one.rate.value for one in judged.rates if one.verdict.outcome.open]
+    if open_rates:
+        return f"UNDECIDED, {' and '.join(open_rates)} over all classes without an answer"
     gained = outcomes.count(Outcome.IMPROVED)
-    more = f", {gained} of {len(outcomes)} faster" if gained else ""
-    return f"### MTP: PASS, no class lost{more}, {blocks}"
+    return f"PASS, no class lost, {gained} of {len(outcomes)} faster" if gained else "PASS, no class lost"
 
 
 def _judged(judged: Judged) -> Iterator[str]:

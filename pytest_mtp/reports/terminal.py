@@ -206,9 +206,9 @@ def next_steps(report: RunReport) -> Iterator[str]:
     if levels:
         yield f"Intervals are two-sided t intervals at {' and '.join(levels)}: the ones that decided."
     outcomes = {result.speed.outcome for result in results}
-    if Outcome.REGRESSION in outcomes or Outcome.NOT_EXERCISED in outcomes:
-        yield "A class lost: the sentences above name the factor that moved, the failing tests the servers' commands."
     compared = any(judged.compared is not None for judged in report.judged)
+    if not compared and (Outcome.REGRESSION in outcomes or Outcome.NOT_EXERCISED in outcomes):
+        yield "A class lost: the sentences above name the factor that moved, the failing tests the servers' commands."
     if Outcome.INCONCLUSIVE in outcomes and compared:
         yield "Undecided classes need a quieter machine, or more blocks: --tier full (of pytest: --mtp-tier)."
     elif Outcome.INCONCLUSIVE in outcomes:

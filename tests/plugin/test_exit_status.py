@@ -113,3 +113,48 @@ def test_junit_carries_the_numbers_of_passing_tests(gate: Gate, pytester: pytest
     text = (pytester.path / "j.xml").read_text()
     for name in ("mtp_speedup", "mtp_tau", "mtp_plain_tps", "mtp_verdict"):
         assert f'<property name="{name}"' in text
+
+
+def other(folder: Path, fault: str) -> str:
+    """A second build, whose servers have the fault."""
+    server = folder / f"llama-server-{fault}"
+    server.write_text(f'#!/bin/sh\nexec {sys.executable} {_FAKE} --fault {fault} "$@"\n')
+    server.chmod(0o755)
+    return f"bin:{server}"
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "said"),
+    [
+        # Its times are the same: nothing is lost, whatever baseline there is or is not.
+        ("honest", 0, "*Control: base's mtp arm against itself +0.0%*it held.*"),
+        # Without a base there is nothing to compare with, which is no verdict about the head.
+        ("dies-loading", 1, "*there is nothing to compare with*"),
+    ],
+)
+def test_a_base_is_compared_in_the_same_run(fault: str, status: int, said: str, gate: Gate, tmp_path: Path) -> None:
+    done = gate(f"--mtp-compare-to={other(tmp_path, fault)}")
+    assert done.ret == status
+    done.stdout.fnmatch_lines([said])
+
+
+def test_a_head_that_does_not_start_where_its_base_does_is_red(gate: Gate, tmp_path: Path) -> None:
+    broken, sound = other(tmp_path, "dies-loading"), other(tmp_path, "honest")
+    done = gate(f"--mtp-source={broken}", f"--mtp-compare-to={sound}", "-k", "speedup")
+    assert (done.ret, done.parseoutcomes()["failed"]) == (1, 2)
+    done.stdout.fnmatch_lines(["*REGRESSION: head's plain arm failed in start*"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--mtp-compare-to=nonsense",), "*nonsense*is of no known form*"),
+        (("--mtp-compare-to=bin:x", "--mtp-update-baselines=new"), "*A comparison records no baseline*"),
+        (("--mtp-compare-to=n9", "--mtp-vary=flag-set"), "*has no flag set n9; it has n3*"),
+        (("--mtp-compare-to=n3", "--mtp-vary=flag-set"), "*name the head's with --mtp-flag-set*"),
+    ],
+)
+def test_a_comparison_that_cannot_be_is_said_at_once(words: tuple[str, ...], said: str, gate: Gate) -> None:
+    done = gate(*words)
+    assert done.ret == 4
+    done.stderr.fnmatch_lines([said])
