@@ -190,7 +190,9 @@ class _Case:
     def _held(self, said: str, shift: Shift, evidence: Evidence, change: Change) -> Verdict:
         """The verdict of a class that is not proven to have lost."""
         if evidence.finding is Finding.OPEN:
-            mend = self.head.stopped or "more blocks or a quieter machine decide"
+            early = len(self.head.valid) < self.compared.rule.looks[-1]
+            why = "measuring ended early, with the loss of another class" if early else "a quieter machine decides"
+            mend = self.head.stopped or why
             reason = f"{said}: whether {self.margin:.0%} were lost is open; {mend}"
             return Verdict(outcome=Outcome.INCONCLUSIVE, reason=reason)
         if evidence.low > 1 + self.margin:

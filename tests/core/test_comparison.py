@@ -100,6 +100,13 @@ def test_fewer_drafts_alone_are_said_and_not_judged() -> None:
     assert first.drafts.outcome is Outcome.REGRESSION
 
 
+@pytest.mark.parametrize(("blocks", "why"), [(3, "measuring ended early"), (6, "a quieter machine decides")])
+def test_an_open_class_says_why_it_is_open(blocks: int, why: str) -> None:
+    (first, _) = results(stretched(base(blocks), mtp=1.05), compared(base(blocks)))
+    assert first.speed.outcome is Outcome.INCONCLUSIVE
+    assert why in first.speed.reason
+
+
 def test_a_head_that_drafts_nothing_is_not_exercised() -> None:
     silent = stretched(base(accepted=0))
     blocks = tuple(
