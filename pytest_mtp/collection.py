@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pytest_mtp.session import Case, Run
 
 RUN: "pytest.StashKey[Run]" = pytest.StashKey()
-UNDECIDED = 17
-"""Exit status of a run in which a test got no answer; pytest's own end at 6."""
 
 
 def prepare(config: pytest.Config) -> None:

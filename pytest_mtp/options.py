@@ -4,9 +4,7 @@
 """
 
 import argparse
-import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,75 +15,10 @@ from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.core.settings import Mode, Settings, Update, Vary, parse_duration
 from pytest_mtp.core.tier import Tier
 from pytest_mtp.errors import SettingsError
+from pytest_mtp.option import Option, choice, file, path, yes
 
 CPU_PROFILE = "phantom"
 GPU_PROFILE = "rtx3090-qwen3.6-27b"
-
-_YES, _NO = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One row: ``--mtp-NAME`` and its ini twin."""
-
-    name: str
-    parse: Callable[[str], Any]
-    default: Any
-    help: str
-    metavar: str = ""
-    many: bool = False
-    switch: bool = False
-    """Takes no value on the command line, and true or false in the ini file."""
-
-    @property
-    def flag(self) -> str:
-        """As it is typed."""
-        return f"--mtp-{self.name}"
-
-    @property
-    def key(self) -> str:
-        """As the ini file and argparse name it."""
-        return f"mtp_{self.name.replace('-', '_')}"
-
-    @property
-    def words(self) -> dict[str, Any]:
-        """What argparse, and pytest's wrapper of it, is told of the option."""
-        told: dict[str, Any] = {"dest": self.key, "default": None, "help": self.help}
-        if self.switch:
-            return {**told, "action": "store_true"}
-        return {**told, "action": "append" if self.many else "store", "metavar": self.metavar}
-
-
-def _choice(kind: type[Any]) -> Callable[[str], Any]:
-    def parse(text: str) -> Any:
-        try:
-            return kind(text)
-        except ValueError as error:
-            raise SettingsError(f"{text!r} is none of: {', '.join(one.value for one in kind)}.") from error
-
-    return parse
-
-
-def _path(text: str) -> Path:
-    try:
-        return Path(text).expanduser()
-    except RuntimeError as error:
-        raise SettingsError(f"{text} names a home folder that is not there; give another path.") from error
-
-
-def _file(text: str) -> Path:
-    path = _path(text)
-    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where nobody may look, and here that is no answer
-        raise SettingsError(f"{text} is a folder; name a file in it.")
-    return path
-
-
-def _yes(text: str) -> bool:
-    word = text.strip().lower()
-    if word not in _YES | _NO:
-        raise SettingsError(f"{text!r} is neither true nor false.")
-    return word in _YES
-
 
 OPTIONS = (
     Option(
@@ -112,7 +45,7 @@ OPTIONS = (
     ),
     Option(
         "refresh",
-        _yes,
+        yes,
         default=False,
         help="ask the hub anew what the model's branch or tag stands for (default: the commit it was pinned to)",
         switch=True,
@@ -128,7 +61,7 @@ OPTIONS = (
     ),
     Option(
         "backend",
-        _choice(Backend),
+        choice(Backend),
         None,
         "what computes: auto, cpu, cuda, metal, vulkan or hip (default: the profile's)",
         "BACKEND",
@@ -136,14 +69,14 @@ OPTIONS = (
     Option("gpu-id", str, None, "card to measure on, by index or UUID (default: the first)", "ID"),
     Option(
         "lock-clocks",
-        _yes,
+        yes,
         default=False,
         help="fix the card's clocks while it is measured; needs the right to (default: leave them)",
         switch=True,
     ),
     Option(
         "isolation",
-        _choice(Isolation),
+        choice(Isolation),
         None,
         "auto, side-by-side or alternate: whether both servers of a block are up together (default: the profile's)",
         "HOW",
@@ -157,7 +90,7 @@ OPTIONS = (
     ),
     Option(
         "update-baselines",
-        _choice(Update),
+        choice(Update),
         None,
         "record baselines: new (only missing ones), all, or one more session beside those on record "
         "(default: record nothing)",
@@ -165,14 +98,14 @@ OPTIONS = (
     ),
     Option(
         "baselines",
-        _path,
+        path,
         Path("baselines"),
         "folder of the baselines, relative to the rootdir (default: baselines)",
         "DIR",
     ),
     Option(
         "cache-dir",
-        _path,
+        path,
         None,
         "where sources, builds and phantoms are kept (default: pytest-mtp in the user's cache folder)",
         "DIR",
@@ -187,29 +120,27 @@ OPTIONS = (
     ),
     Option(
         "vary",
-        _choice(Vary),
+        choice(Vary),
         Vary.SOURCE,
         "what --mtp-compare-to names: a source, model or flag-set (default: source)",
         "WHAT",
     ),
     Option(
         "tier",
-        _choice(Tier),
+        choice(Tier),
         Tier.SCREEN,
         "how closely is compared: screen in few blocks, margin 5 percent; full in many, 2 percent (default: screen)",
         "screen|full",
     ),
     Option(
         "equivalence",
-        _yes,
+        yes,
         default=False,
         help="of a comparison: a gain must be excluded as well as a loss (default: only a loss)",
         switch=True,
     ),
-    Option("json", _file, None, "write the whole report to this file (default: not written)", "FILE"),
-    Option(
-        "strict", _yes, default=False, help="fail a test whose verdict is no answer (default: skip it)", switch=True
-    ),
+    Option("json", file, None, "write the whole report to this file (default: not written)", "FILE"),
+    Option("strict", yes, default=False, help="fail a test whose verdict is no answer (default: skip it)", switch=True),
 )  # fmt: skip - a row per option reads as a table
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.card import may_spill, memory_of
@@ -43,29 +44,11 @@ def campaign_plan(
     specs = {arm: profile.server_spec(flag_set, model=path, speculative=arm is Arm.MTP) for arm in Arm}
     seats = tuple(_seat(arm, spec, equipment) for arm, spec in specs.items())
     isolation = _isolation(settings, profile, seats)
-    circumstances = Circumstances(
-        build=equipment.build.identity,
-        build_label=equipment.build.label,
-        model=equipment.model.identity,
-        model_label=equipment.model.label,
-        fingerprint=equipment.machine.slug,
-        isolation=isolation.value,
-        flags=_flags(specs[Arm.MTP]),
-        request={
-            "tokens": str(profile.request.tokens),
-            "seed": str(profile.request.seed),
-            "template": profile.request.template,
-        },
-        prompts={one.name: hashlib.sha256(one.prompt.encode()).hexdigest()[:16] for one in classes},
-        environment=seen,
-        bytes_per_token=bytes_per_token(equipment.header),
-        card_memory_bytes=memory_of(cards),
-        memory_bandwidth=cards[0].memory_bandwidth if cards else None,
-    )
+    circumstances = _circumstances(profile, equipment, classes, specs[Arm.MTP])
     return Plan(
         flag_set=flag_set,
         seats=seats,
-        circumstances={Side.HEAD: circumstances},
+        circumstances={Side.HEAD: replace(circumstances, isolation=isolation.value, environment=seen)},
         classes=classes,
         request=profile.request,
         measure=profile.measure,
@@ -84,6 +67,31 @@ def campaign_plan(
         watch=watch_of(telemetry_source(backend), cards),
         bandwidth=None if cards else read_bandwidth,
         environment=held,
+    )
+
+
+def _circumstances(
+    profile: Profile, equipment: Equipment, classes: Sequence[PromptClass], spec: ServerSpec
+) -> Circumstances:
+    """What the numbers belong to, before it is known how servers share the machine; ``spec`` is the mtp arm's."""
+    cards = equipment.cards
+    return Circumstances(
+        build=equipment.build.identity,
+        build_label=equipment.build.label,
+        model=equipment.model.identity,
+        model_label=equipment.model.label,
+        fingerprint=equipment.machine.slug,
+        isolation=Isolation.AUTO.value,
+        flags=_flags(spec),
+        request={
+            "tokens": str(profile.request.tokens),
+            "seed": str(profile.request.seed),
+            "template": profile.request.template,
+        },
+        prompts={one.name: hashlib.sha256(one.prompt.encode()).hexdigest()[:16] for one in classes},
+        bytes_per_token=bytes_per_token(equipment.header),
+        card_memory_bytes=memory_of(cards),
+        memory_bandwidth=cards[0].memory_bandwidth if cards else None,
     )
 
 

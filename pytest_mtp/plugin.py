@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_mtp import collection, options
+from pytest_mtp.core.status import UNDECIDED
 from pytest_mtp.errors import MtpError
 
 if TYPE_CHECKING:
@@ -57,4 +58,4 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if run is not None and not session.config.option.collectonly:
         collection.write_report(run, session)
         if session.exitstatus == pytest.ExitCode.OK and run.undecided:
-            session.exitstatus = collection.UNDECIDED
+            session.exitstatus = UNDECIDED

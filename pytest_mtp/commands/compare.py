@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pytest_mtp.commands.subject import add_subject, settings_of
 from pytest_mtp.core.settings import Settings, Vary
+from pytest_mtp.core.status import UNDECIDED
 from pytest_mtp.errors import SettingsError
 from pytest_mtp.options import add_plain
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_mtp.runtime.progress import Progress
 
 HELP = "say whether a branch, model or flag set makes MTP slower than another, both measured now"
-_LOST, _UNDECIDED = 1, 17
+_LOST = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +71,7 @@ def status(report: "RunReport") -> int:
     outcomes = [verdict.outcome for judged in report.judged for verdict in judged.verdicts]
     if any(not one.passes and not one.open for one in outcomes):
         return _LOST
-    return _UNDECIDED if any(one.open for one in outcomes) else 0
+    return UNDECIDED if any(one.open for one in outcomes) else 0
 
 
 def compared_run(settings: Settings, profile: "Profile", progress: "Progress") -> "RunReport":

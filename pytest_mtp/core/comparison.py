@@ -7,14 +7,13 @@ moved, the session is void. Two stored sessions are compared by the same rules, 
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pytest_mtp.core.cause import Cause, Shift, cost_changes
-from pytest_mtp.core.change import Change, pooled_change
+from pytest_mtp.core.change import Change, pooled, pooled_change
 from pytest_mtp.core.class_verdict import draft_verdict
 from pytest_mtp.core.decision import Evidence, Finding, settled, weigh
-from pytest_mtp.core.factors import Factors, factors
+from pytest_mtp.core.factors import factors_of
 from pytest_mtp.core.judge import Judgement, too_few
 from pytest_mtp.core.power import detectable
 from pytest_mtp.core.profile import Gate
@@ -48,25 +47,25 @@ class Compared:
         return replace(gate, looks=self.rule.looks, tps_tolerance=self.rule.margin)
 
 
-def control_change(compared: Compared) -> Change | None:
+def control_change(compared: Compared) -> Estimate | None:
     """The base's mtp arm against itself, over all classes; ``None`` without a control, or blocks enough."""
     base, control = compared.base, compared.control
     if control is None or len(control.valid) < _FEWEST_BLOCKS:
         return None
-    found = [Change(_EMPTY, _EMPTY, faster(control, base, Arm.MTP, name)) for name in base.classes]
-    return Change(_EMPTY, _EMPTY, pooled_change(found).paired)
+    return pooled([faster(control, base, Arm.MTP, name) for name in base.classes])
 
 
-_EMPTY = Estimate(())
 _CONTROL_LEVEL = 0.99
 
 
 def moved(compared: Compared) -> str | None:
     """Why the session is void: a control that differs from itself by more than half the margin, proven at 99 %."""
     change = control_change(compared)
-    if change is None or not change.moved(_CONTROL_LEVEL) or abs(change.ratio - 1) <= compared.rule.margin / 2:
+    if change is None:
         return None
     low, high = change.interval(_CONTROL_LEVEL)
+    if low <= 1 <= high or abs(change.ratio - 1) <= compared.rule.margin / 2:
+        return None
     return (
         f"the control moved: base's mtp arm differs from itself by {change.ratio - 1:+.1%} [{low - 1:+.1%}, "
         f"{high - 1:+.1%}], so that no difference of this session means anything; measure when the machine is quiet"
@@ -107,7 +106,7 @@ class _Case:
     def __init__(self, head: Campaign, compared: Compared, gate: Gate) -> None:
         self.head, self.compared, self.gate = head, compared, compared.gate(gate)
         self.names = tuple(name for name in head.classes if name in compared.base.classes)
-        self.now, self.then = _factors(head, self.names), _factors(compared.base, self.names)
+        self.now, self.then = factors_of(head, self.names), factors_of(compared.base, self.names)
         self.mtp = {name: self._change(Arm.MTP, name) for name in self.now if name in self.then}
         self.plain = {name: self._change(Arm.PLAIN, name) for name in self.mtp}
         self.costs = cost_changes(self.now, self.then, paired=compared.paired)
@@ -224,13 +223,6 @@ def loss_of(shift: Shift) -> Cause:
         Cause.WHOLE_ENGINE: -math.log(shift.plain.ratio),
     }
     return max(lost, key=lambda cause: lost[cause])
-
-
-def _factors(campaign: Campaign, names: tuple[str, ...]) -> Mapping[str, Factors]:
-    if len(campaign.valid) < _FEWEST_BLOCKS:
-        return {}
-    found = {name: factors(campaign, name) for name in names}
-    return {name: one for name, one in found.items() if one is not None}
 
 
 def _failed(head: tuple[ArmFailure, ...], base: tuple[ArmFailure, ...]) -> Verdict:

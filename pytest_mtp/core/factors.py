@@ -38,6 +38,17 @@ def factors(campaign: Campaign, prompt_class: str) -> Factors | None:
     )
 
 
+_FEWEST_BLOCKS = 2  # below two there is no spread, so no interval
+
+
+def factors_of(campaign: Campaign | None, names: tuple[str, ...]) -> dict[str, Factors]:
+    """The factors of each of these classes that was measured; of none while there are too few blocks to judge."""
+    if campaign is None or len(campaign.valid) < _FEWEST_BLOCKS:
+        return {}
+    found = {name: factors(campaign, name) for name in names if name in campaign.classes}
+    return {name: one for name, one in found.items() if one is not None}
+
+
 def step_cost(campaign: Campaign, prompt_class: str) -> Estimate:
     """The step cost c of one class: in every block c = tau / S, tau being a count and S a time."""
     return Estimate(

@@ -6,7 +6,7 @@ from pytest_mtp.core.cause import Cause, Shift, cost_changes
 from pytest_mtp.core.class_verdict import Recurrence, Subject
 from pytest_mtp.core.decision import Evidence, Finding, recurring, settled, weigh
 from pytest_mtp.core.environment import poorer_machine
-from pytest_mtp.core.factors import Factors, factors
+from pytest_mtp.core.factors import Factors, factors_of
 from pytest_mtp.core.power import detectable
 from pytest_mtp.core.rate import Doubt, RateResult, judge_rates, rate_changes
 from pytest_mtp.core.sample import ArmFailure, Campaign
@@ -67,24 +67,16 @@ def _evidence(campaign: Campaign, yardsticks: Yardsticks) -> dict[str, Evidence]
     return weigh({name: speedup(campaign, name) for name in limits}, limits, yardsticks.gate)
 
 
-def _factors(campaign: Campaign | None, names: tuple[str, ...]) -> dict[str, Factors]:
-    """The factors of every class that was measured."""
-    if campaign is None or len(campaign.valid) < _FEWEST_BLOCKS:
-        return {}
-    found = {name: factors(campaign, name) for name in names if name in campaign.classes}
-    return {name: one for name, one in found.items() if one is not None}
-
-
 def _rates(campaign: Campaign, yardsticks: Yardsticks, again: Campaign | None) -> tuple[RateResult, ...]:
-    then = _factors(yardsticks.baseline, campaign.classes)
+    then = factors_of(yardsticks.baseline, campaign.classes)
     if yardsticks.baseline is None or not then:
         return ()
     doubt = Doubt(
-        repeated=None if again is None else rate_changes(_factors(again, again.classes), then),
+        repeated=None if again is None else rate_changes(factors_of(again, again.classes), then),
         fresh_blocks=0 if again is None else len(again.valid),
         poorer=poorer_machine(campaign, yardsticks.baseline),
     )
-    changes = rate_changes(_factors(campaign, campaign.classes), then)
+    changes = rate_changes(factors_of(campaign, campaign.classes), then)
     return judge_rates(campaign.flag_set, changes, yardsticks.gate, doubt)
 
 
@@ -94,8 +86,8 @@ class _Case:
     def __init__(self, campaign: Campaign, yardsticks: Yardsticks, again: Campaign | None) -> None:
         self.campaign, self.yardsticks, self.again = campaign, yardsticks, again
         self.evidence = _evidence(campaign, yardsticks)
-        self.now = _factors(campaign, campaign.classes)
-        self.then = _factors(yardsticks.baseline, campaign.classes)
+        self.now = factors_of(campaign, campaign.classes)
+        self.then = factors_of(yardsticks.baseline, campaign.classes)
         self.costs = cost_changes(self.now, self.then)
 
     def result(self, name: str) -> ClassResult:

