@@ -141,6 +141,14 @@ OPTIONS = (
     ),
     Option("json", file, None, "write the whole report to this file (default: not written)", "FILE"),
     Option("strict", yes, default=False, help="fail a test whose verdict is no answer (default: skip it)", switch=True),
+    Option(
+        "bisect",
+        yes,
+        default=False,
+        help="end as `git bisect run` takes it: 0 no loss, 1 a loss, 125 no answer, errors included "
+        "(default: the usual exit status)",
+        switch=True,
+    ),
 )  # fmt: skip - a row per option reads as a table
 
 
@@ -168,6 +176,8 @@ def read_settings(config: pytest.Config) -> Settings:
     """Resolve the options; SettingsError names the option and what it takes."""
     values = {option.key: _resolve(option, _given(config, option)) for option in OPTIONS}
     mode = _mode(config)
+    if mode is Mode.OFF and config.getoption("mtp_bisect"):
+        raise SettingsError("--mtp-bisect without --mtp or --mtp-gpu would call every commit good: add one of them.")
     return _settings(values, mode, config.rootpath)
 
 
@@ -196,6 +206,7 @@ def _settings(values: Mapping[str, Any], mode: Mode, root: Path) -> Settings:
         cache_dir=values["mtp_cache_dir"] or _default_cache(mode),
         json=values["mtp_json"],
         strict=values["mtp_strict"],
+        bisect=values["mtp_bisect"],
         compare_to=values["mtp_compare_to"],
         vary=values["mtp_vary"],
         tier=values["mtp_tier"],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_mtp import collection, options
-from pytest_mtp.core.status import UNDECIDED
+from pytest_mtp.core.status import STOPPED_BISECT
 from pytest_mtp.errors import MtpError
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         collection.prepare(config)
     except MtpError as error:
+        if config.getoption("--mtp-bisect"):
+            pytest.exit(str(error), STOPPED_BISECT)
         raise pytest.UsageError(str(error)) from error
 
 
@@ -53,9 +55,10 @@ def pytest_terminal_summary(terminalreporter: "TerminalReporter", config: pytest
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the report; a run without an answer ends with its own exit status."""
+    """Write the report; the exit status is that of the verdicts."""
     run = session.config.stash.get(collection.RUN, None)
     if run is not None and not session.config.option.collectonly:
+        from pytest_mtp import ending
+
         collection.write_report(run, session)
-        if session.exitstatus == pytest.ExitCode.OK and run.undecided:
-            session.exitstatus = UNDECIDED
+        session.exitstatus = ending.status(run, session.exitstatus)

@@ -121,6 +121,11 @@ class Run:
             write_json(self.settings.json, report)
 
     @property
+    def lost(self) -> bool:
+        """Whether a test was told of a loss."""
+        return any(one.outcome.lost for one in self.settled)
+
+    @property
     def undecided(self) -> bool:
         """Whether a test got no answer that it should have had."""
         return any(verdict.outcome.open and not self.excused(verdict) for verdict in self.settled)

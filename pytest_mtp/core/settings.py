@@ -66,6 +66,8 @@ class Settings:
     json: Path | None
     strict: bool
     """Whether an answer that is none fails its test."""
+    bisect: bool = False
+    """Whether the run ends with what ``git bisect run`` takes."""
     compare_to: str | None = None
     """The base that is measured in the same blocks, instead of a baseline: a source, model or flag set."""
     vary: Vary = Vary.SOURCE

@@ -1,4 +1,10 @@
-"""The exit status that is ours alone, of the suites and of commands alike."""
+"""The exit statuses that are ours, of the suites and of commands alike; pytest's own end at 6."""
 
 UNDECIDED = 17
-"""Something got no answer; pytest's own statuses end at 6."""
+"""Something got no answer."""
+
+RED_BY_HISTORY = 18
+"""The gate found no loss, the history did."""
+
+STOPPED_BISECT = 128
+"""Ends ``git bisect run``, which takes all below it, but for 125, as a commit's answer."""

@@ -25,6 +25,11 @@ class Outcome(Enum):
         return self in {Outcome.PASS, Outcome.IMPROVED}
 
     @property
+    def lost(self) -> bool:
+        """Whether MTP is proven to do less than it did."""
+        return self in {Outcome.REGRESSION, Outcome.NOT_EXERCISED}
+
+    @property
     def open(self) -> bool:
         """Whether it is no answer: the test is skipped with the reason, and the run ends with 17."""
         return self in {Outcome.INCONCLUSIVE, Outcome.NO_BASELINE, Outcome.INVALID}

@@ -85,7 +85,8 @@ def same(wanted: Wanted, effect: Effect) -> str:
 
 def told(wanted: Wanted, one: Measured) -> str:
     """One answer, as it is given."""
-    return f"{one.label}: {_answer(wanted, one)}  {_found(one)}  {one.subject}".rstrip()
+    said = _found(one) if isinstance(one.found, Effect) else f"no answer: {_why(one.found)}"
+    return f"{one.label}: {_answer(wanted, one)}  {said}  {one.subject}".rstrip()
 
 
 def conclusion(wanted: Wanted, found: Found, measured: Sequence[Measured]) -> list[str]:
@@ -109,7 +110,8 @@ def conclusion(wanted: Wanted, found: Found, measured: Sequence[Measured]) -> li
         f"  {one.label:{width}}  {_answer(wanted, one):6}  {_found(one):30}  {one.subject[:_SUBJECT]}".rstrip()
         for one in measured
     ]
-    return [*lines, "", f"All measurements, oldest {wanted.kind} first:", *table]
+    silent = [f"  {one.label} gave no answer: {_why(one.found)}" for one in measured if isinstance(one.found, str)]
+    return [*lines, "", f"All measurements, oldest {wanted.kind} first:", *table, *([""] if silent else []), *silent]
 
 
 def _answer(wanted: Wanted, one: Measured) -> str:
@@ -118,7 +120,12 @@ def _answer(wanted: Wanted, one: Measured) -> str:
 
 
 def _found(one: Measured) -> str:
-    return percent(one.found) if isinstance(one.found, Effect) else f"no answer: {one.found.partition(chr(10))[0]}"
+    return percent(one.found) if isinstance(one.found, Effect) else "no answer"
+
+
+def _why(found: str) -> str:
+    """The first sentence of what keeps a candidate from an answer."""
+    return f"{found.partition(chr(10))[0].partition('. ')[0].rstrip('.')}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -167,7 +167,7 @@ def test_commits_without_an_answer_beside_the_change_are_all_named(
     out = capfd.readouterr().out
     assert f"The first slower commit is {shas[5]} or one of 2 before it that gave no answer" in out
     assert f"  or {shas[4]}  change 4\n  or {shas[3]}  change 3\n" in out
-    assert "no answer: the control moved" in out
+    assert "gave no answer: the control moved" in out
 
 
 def test_a_change_of_the_first_commit_is_shown_beside_good_itself(

@@ -2,6 +2,7 @@
 
 # pytester forgets the modules that a run inside this process imported: numpy cannot be imported twice, and of others a
 # second copy would have enums and errors that are not those of the first.
+import httpcore  # noqa: F401 - which httpx imports late
 import httpx  # noqa: F401
 import scipy.stats  # noqa: F401
 

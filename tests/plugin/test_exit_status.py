@@ -59,6 +59,32 @@ def test_the_exit_status_follows_the_verdicts(
     assert gate(*more).ret == status
 
 
+# What git takes: 0 good, 1 bad, 125 skip; from 128 on it stops.
+@pytest.mark.parametrize(
+    ("floor", "more", "status"),
+    [
+        (None, (), 125),
+        (None, ("--mtp-strict",), 125),
+        (3.9, (), 0),
+        (4.1, (), 1),
+        (4.1, ("--mtp-source=bin:nowhere",), 125),
+        (3.9, ("-k", "nothing"), 125),
+        (3.9, ("--mtp-set=nonsense=1",), 128),
+    ],
+)
+def test_git_bisect_gets_no_answer_but_a_verdict(
+    floor: float | None, more: tuple[str, ...], status: int, gate: Gate
+) -> None:
+    if floor is not None:
+        classes = f'[{{ name = "a", prompt = "A", floor = {floor} }}]'
+        more = (f"--mtp-set=classes={classes}", *more)
+    assert gate("--mtp-bisect", *more).ret == status
+
+
+def test_git_bisect_is_not_told_that_a_commit_is_good_when_nothing_was_measured(pytester: pytest.Pytester) -> None:
+    assert pytester.runpytest_inprocess("--mtp-bisect").ret == 128
+
+
 def test_a_recorded_baseline_judges_the_next_run(gate: Gate) -> None:
     recorded = gate("--mtp-update-baselines=new", "--mtp-strict")
     assert recorded.ret == 0
