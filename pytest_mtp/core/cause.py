@@ -16,6 +16,9 @@ from pytest_mtp.core.speedup import Estimate
 LEVEL = 0.95
 """Two-sided level of the intervals in an explanation: they describe, they do not decide."""
 
+_LITTLE = 0.05
+"""What may hide in an interval that includes no change before "unchanged" would say too much."""
+
 
 class Cause(Enum):
     """The factor that moved."""
@@ -117,15 +120,25 @@ class Shift:
     def _steps(self) -> str:
         change = self.cost.change
         if not change.moved(LEVEL):
-            return "step cost unchanged"
+            return _unmoved("step cost", change)
         said = f"a step costs {abs(change.ratio - 1):.1%} {'more' if change.ratio > 1 else 'less'} {_span(change)}"
         return f"{said} in every class" if self.cost.pooled else said
 
 
 def _speed(what: str, change: Change) -> str:
     if not change.moved(LEVEL):
-        return f"{what} unchanged"
+        return _unmoved(what, change)
     return f"{what} {abs(change.ratio - 1):.1%} {'faster' if change.ratio > 1 else 'slower'} {_span(change)}"
+
+
+def _unmoved(what: str, change: Change) -> str:
+    """Unchanged, or a change that the noise hides: one is not the other."""
+    low, high = (end - 1 for end in change.interval(LEVEL))
+    if low > -_LITTLE and high < _LITTLE:
+        return f"{what} unchanged"
+    if math.isinf(high):
+        return f"{what} untold by so few blocks"
+    return f"{what} {change.ratio - 1:+.1%} [{low * 100:+.1f}, {high * 100:+.1f}], within the noise"
 
 
 def _span(change: Change) -> str:
