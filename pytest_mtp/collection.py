@@ -64,10 +64,10 @@ def select_cases(session: pytest.Session) -> None:
             raise pytest.UsageError(str(error)) from error
 
 
-def write_report(run: "Run", session: pytest.Session) -> None:
-    """Write the report; what cannot be written is said and fails the run, and never raises at its end."""
+def conclude(run: "Run", session: pytest.Session) -> None:
+    """End the run with its report; what cannot be written is said and fails the run, and never raises at its end."""
     try:
-        run.write_report()
+        run.conclude()
     except MtpError as error:
         session.config.get_terminal_writer().line(f"\n{error}", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

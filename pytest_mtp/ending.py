@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_mtp.core.bisection import Answer
-from pytest_mtp.core.status import STOPPED_BISECT, UNDECIDED
+from pytest_mtp.core.status import RED_BY_HISTORY, STOPPED_BISECT, UNDECIDED
 from pytest_mtp.session import Run
 
 
@@ -11,7 +11,11 @@ def status(run: Run, own: int) -> int:
     """The exit status of a run that pytest would end with ``own``."""
     if run.settings.bisect:
         return _for_git(run, own)
-    return UNDECIDED if own == pytest.ExitCode.OK and run.undecided else own
+    if own != pytest.ExitCode.OK:
+        return own
+    if run.night.red:
+        return RED_BY_HISTORY
+    return UNDECIDED if run.undecided or run.night.open else own
 
 
 def _for_git(run: Run, own: int) -> int:

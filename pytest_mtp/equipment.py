@@ -1,6 +1,7 @@
 """The way to a server that can be started: source, build, model, machine."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,8 +18,11 @@ from pytest_mtp.core.toolchain import cuda_architecture
 from pytest_mtp.runtime.build import build
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.cards import measured_cards
+from pytest_mtp.runtime.clocks import locked
 from pytest_mtp.runtime.header import model_header
-from pytest_mtp.runtime.machine import fingerprint
+from pytest_mtp.runtime.interrupt import sigterm_as_ctrl_c
+from pytest_mtp.runtime.lock import measuring
+from pytest_mtp.runtime.machine import devices, fingerprint
 from pytest_mtp.runtime.models import fetch_model
 from pytest_mtp.runtime.probe import probe
 from pytest_mtp.runtime.progress import Progress, silent
@@ -111,3 +115,16 @@ def equip(settings: Settings, profile: Profile, cache: Cache, logs: Path, progre
     made = build_of(profile, source, cache, progress, cards_of(settings, profile))
     model = model_of(settings, profile, cache, progress)
     return equipment_of(settings, profile, made, probe(made.server), model, logs)
+
+
+@contextmanager
+def to_itself(equipment: Equipment, settings: Settings, progress: Progress) -> Iterator[int | None]:
+    """Hold the devices that are measured on, and their clocks where that was asked for; yields the clock in MHz."""
+    with ExitStack() as stack:
+        for one in devices(equipment.machine):
+            stack.enter_context(measuring(one, progress))
+        if not settings.lock_clocks:
+            yield None
+            return
+        stack.enter_context(sigterm_as_ctrl_c())  # else the clocks would stay locked
+        yield stack.enter_context(locked(equipment.cards))

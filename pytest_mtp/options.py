@@ -139,6 +139,21 @@ OPTIONS = (
         help="of a comparison: a gain must be excluded as well as a loss (default: only a loss)",
         switch=True,
     ),
+    Option(
+        "history",
+        path,
+        None,
+        "keep the run in this folder and judge it by the runs before it (default: neither)",
+        "DIR",
+    ),
+    Option(
+        "out",
+        path,
+        None,
+        "write the report as JSON, HTML, job summary, annotations and dashboard files into this folder "
+        "(default: not written)",
+        "DIR",
+    ),
     Option("json", file, None, "write the whole report to this file (default: not written)", "FILE"),
     Option("strict", yes, default=False, help="fail a test whose verdict is no answer (default: skip it)", switch=True),
     Option(
@@ -205,6 +220,8 @@ def _settings(values: Mapping[str, Any], mode: Mode, root: Path) -> Settings:
         baselines=root / values["mtp_baselines"],
         cache_dir=values["mtp_cache_dir"] or _default_cache(mode),
         json=values["mtp_json"],
+        history=None if values["mtp_history"] is None else root / values["mtp_history"],
+        out=None if values["mtp_out"] is None else root / values["mtp_out"],
         strict=values["mtp_strict"],
         bisect=values["mtp_bisect"],
         compare_to=values["mtp_compare_to"],

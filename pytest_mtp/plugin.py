@@ -60,5 +60,5 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if run is not None and not session.config.option.collectonly:
         from pytest_mtp import ending
 
-        collection.write_report(run, session)
+        collection.conclude(run, session)
         session.exitstatus = ending.status(run, session.exitstatus)

@@ -1,8 +1,7 @@
 """One run from its settings to its report: what is measured, with what, and what came of it."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -20,13 +19,10 @@ from pytest_mtp.core.settings import Settings, Update, Vary
 from pytest_mtp.core.side import Side
 from pytest_mtp.core.verdict import ClassResult, Outcome, Verdict
 from pytest_mtp.core.yardsticks import Yardsticks
-from pytest_mtp.equipment import Equipment, opposite
+from pytest_mtp.equipment import Equipment, opposite, to_itself
 from pytest_mtp.errors import MtpError, SettingsError
+from pytest_mtp.night import Night, night
 from pytest_mtp.planning import campaign_plan, comparison_plan
-from pytest_mtp.runtime.clocks import locked
-from pytest_mtp.runtime.interrupt import sigterm_as_ctrl_c
-from pytest_mtp.runtime.lock import measuring
-from pytest_mtp.runtime.machine import devices
 from pytest_mtp.runtime.measure import run_campaign
 from pytest_mtp.runtime.models import phantom_spec
 from pytest_mtp.runtime.plan import Measured, Plan
@@ -72,6 +68,8 @@ class Run:
     """Flag sets that could not be measured: the error is told to every test, and not provoked again."""
     machine: Fingerprint | None = None
     deadline: float | None = None
+    night: Night = field(default_factory=Night)
+    """What the history said, once the run is over."""
     opposite: Equipment | None = None
     """That of the base, once a comparison has got it ready."""
 
@@ -114,11 +112,14 @@ class Run:
             judged=tuple(self.judged.values()),
         )
 
-    def write_report(self) -> None:
-        """Write the whole report where ``--mtp-json`` says, if it does and there is one."""
+    def conclude(self) -> None:
+        """Write the whole report where it was asked for, and hold the run against its history."""
         report = self.report()
-        if report is not None and self.settings.json is not None:
+        if report is None:
+            return
+        if self.settings.json is not None:
             write_json(self.settings.json, report)
+        self.night = night(self.settings, report)
 
     @property
     def lost(self) -> bool:
@@ -139,7 +140,7 @@ class Run:
         if self.settings.compare_to is not None and self.opposite is None:
             # Before the devices are held: a build can take long.
             self.opposite = opposite(self.settings, self.profile, equipment, progress)
-        with _to_itself(equipment, self.settings, progress) as locked_mhz:
+        with to_itself(equipment, self.settings, progress) as locked_mhz:
             if self.deadline is None and self.settings.max_time_s is not None:
                 self.deadline = time.monotonic() + self.settings.max_time_s
             plan = self._plan(flag_set, equipment, locked_mhz)
@@ -265,19 +266,6 @@ class Run:
         phantom = phantom_spec(parse_model("phantom"), self.profile.model.phantom)
         walks = {one.name: phantom.expected(one.name, plan.request.tokens, chosen.n_max) for one in plan.classes}
         return {name: walk.tau for name, walk in walks.items()}
-
-
-@contextmanager
-def _to_itself(equipment: Equipment, settings: Settings, progress: Progress) -> Iterator[int | None]:
-    """Hold the devices that are measured on, and their clocks where that was asked for; yields the clock in MHz."""
-    with ExitStack() as stack:
-        for one in devices(equipment.machine):
-            stack.enter_context(measuring(one, progress))
-        if not settings.lock_clocks:
-            yield None
-            return
-        stack.enter_context(sigterm_as_ctrl_c())  # else the clocks would stay locked
-        yield stack.enter_context(locked(equipment.cards))
 
 
 def _covers(then: Campaign, now: Campaign) -> bool:

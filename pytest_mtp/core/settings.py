@@ -68,6 +68,10 @@ class Settings:
     """Whether an answer that is none fails its test."""
     bisect: bool = False
     """Whether the run ends with what ``git bisect run`` takes."""
+    history: Path | None = None
+    """The folder where runs are kept, and by which this one is judged."""
+    out: Path | None = None
+    """The folder for everything that people and services look at."""
     compare_to: str | None = None
     """The base that is measured in the same blocks, instead of a baseline: a source, model or flag set."""
     vary: Vary = Vary.SOURCE

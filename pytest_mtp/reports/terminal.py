@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from statistics import median
 
 from pytest_mtp.core.energy import energy_per_token
@@ -21,11 +21,16 @@ _WIDE = 128
 
 def lines(report: RunReport, width: int) -> Iterator[Line]:
     """The whole summary of a run, no line longer than ``width`` but for sentences, which wrap."""
-    for line in _unwrapped(report, width):
-        wrapped = textwrap.wrap(
+    yield from wrapped(_unwrapped(report, width), width)
+
+
+def wrapped(lines: Iterable[Line], width: int) -> Iterator[Line]:
+    """The lines, those that are longer than ``width`` continued below."""
+    for line in lines:
+        parts = textwrap.wrap(
             line.text, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False
         ) or [""]
-        yield from [line] if len(line.text) <= width else (Line(part, line.tone) for part in wrapped)
+        yield from [line] if len(line.text) <= width else (Line(part, line.tone) for part in parts)
 
 
 def _unwrapped(report: RunReport, width: int) -> Iterator[Line]:

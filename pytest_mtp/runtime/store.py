@@ -54,18 +54,24 @@ def load_published(path: Path) -> tuple[PublishedTable, ...]:
 
 def write_json(path: Path, value: Any) -> None:
     """Write a value as indented JSON: synced under another name, then renamed into place; InputError if refused."""
+    write_bytes(path, encoded(value))
+
+
+def encoded(value: Any) -> bytes:
+    """A value as indented JSON, which is the same for the same value."""
     import msgspec
 
-    text = msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=1)
-    _write(path, text + b"\n")
+    plain = msgspec.to_builtins(value, str_keys=True)  # else a key that is an enum could not be sorted
+    return msgspec.json.format(msgspec.json.encode(plain, order="deterministic"), indent=1) + b"\n"
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a text in the same way; what is no letter of it, such as a compiler's stray bytes, is spelled out."""
-    _write(path, text.encode(errors="backslashreplace"))
+    write_bytes(path, text.encode(errors="backslashreplace"))
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write bytes in the same way."""
     waiting = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
