@@ -9,18 +9,33 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pytest_mtp import __version__
-from pytest_mtp.commands import bisect, cache, calibrate, compare, curve, doctor, profile, published, report, serve
+from pytest_mtp.commands import (
+    baseline,
+    bisect,
+    cache,
+    calibrate,
+    compare,
+    curve,
+    doctor,
+    history,
+    profile,
+    published,
+    report,
+    serve,
+)
 from pytest_mtp.commands.protocol import Command
 from pytest_mtp.errors import MtpError
 
 COMMANDS: Mapping[str, Command] = MappingProxyType(
     {
+        "baseline": baseline,
         "bisect": bisect,
         "cache": cache,
         "calibrate": calibrate,
         "compare": compare,
         "curve": curve,
         "doctor": doctor,
+        "history": history,
         "profile": profile,
         "published": published,
         "report": report,

@@ -32,6 +32,11 @@ class Baselines:
         write_json(self.path, file)
 
 
+def load_baseline(path: Path) -> BaselineFile:
+    """A file of the folder ``baselines/``."""
+    return _decode(path, BaselineFile, made_by="--mtp-update-baselines")
+
+
 def load_report(path: Path) -> RunReport:
     """A report written by ``--mtp-json``."""
     return _decode(path, RunReport, migrated)

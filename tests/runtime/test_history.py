@@ -7,24 +7,15 @@ from pathlib import Path
 import pytest
 
 from pytest_mtp.core.history import ClassEntry, Entry, Metric, Value, series_of
-from pytest_mtp.core.profile import Gate
-from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
+from pytest_mtp.core.run_report import REPORT_VERSION, RunReport
 from pytest_mtp.core.verdict import Outcome
 from pytest_mtp.errors import InputError
 from pytest_mtp.runtime.history import History
-from tests.campaigns import campaign
+from tests.reports_of_runs import run_report
 
 
 def _report(day: int, speedup: float = 1.5) -> RunReport:
-    judged = Judged(campaign=campaign({"code": (speedup, speedup * 1.01, speedup * 0.99)}), gate=Gate()).rejudged()
-    return RunReport(
-        version=REPORT_VERSION,
-        created_at=f"2026-11-{day:02}T03:00:00+00:00",
-        tool="pytest-mtp 0.1.0",
-        profile="phantom",
-        machine={"cpu": "a processor", "cores": "2"},
-        judged=(judged,),
-    )
+    return run_report({"code": (speedup, speedup * 1.01, speedup * 0.99)}, f"2026-11-{day:02}T03:00:00+00:00")
 
 
 @pytest.fixture
