@@ -1,10 +1,12 @@
 """A comparison for a pull request: the verdict in the first line, changed classes in a table, the rest folded."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pytest_mtp.core.run_report import Judged, RunReport
-from pytest_mtp.core.verdict import ClassResult, Outcome
+from pytest_mtp.core.verdict import ClassResult, Outcome, Verdict
 from pytest_mtp.reports.comparison import sides
+from pytest_mtp.reports.conclusion import conclusion
+from pytest_mtp.reports.escaping import for_markdown, one_line
 from pytest_mtp.reports.terminal import lines
 
 MARKER = "<!-- pytest-mtp -->"
@@ -13,13 +15,13 @@ _MOST_CHARACTERS = 60_000
 _CUT = "The rest is too long for a comment: see the stored report."
 _WIDTH = 80
 _SHOWN_AS_CHANGED = frozenset(Outcome) - {Outcome.PASS}
-_CELL_CHARACTERS = 400
+_HEADER = ("class", "mtp tok/s", "change", "interval", "tokens/step", "step cost", "plain", "verdict")
 
 
 def comment(report: RunReport) -> str:
     """The whole comment; what would make it longer than a host takes is left out at its end, and that is said."""
     parts = [MARKER, *(part for judged in report.judged for part in _judged(judged))]
-    text = "\n".join([*parts, *_folded("Everything that was measured", _table_of_all(report))])
+    text = "\n".join([*parts, *everything(report)])
     if len(text) <= _MOST_CHARACTERS:
         return f"{text}\n"
     kept = "\n".join(parts)[: _MOST_CHARACTERS - len(_CUT) - 2].rpartition("\n")[0]
@@ -28,75 +30,40 @@ def comment(report: RunReport) -> str:
 
 def headline(judged: Judged) -> str:
     """The verdict in a line: what it is, of how many classes, and why."""
-    return f"### MTP: {_verdict(judged)}, {len(judged.campaign.valid)} blocks"
+    word, said = conclusion(judged)
+    return f"### MTP: {word.name}, {said}, {len(judged.campaign.valid)} blocks"
 
 
-def _verdict(judged: Judged) -> str:
-    outcomes = [one.speed.outcome for one in judged.results]
-    classes = f"of {len(outcomes)} classes"
-    if Outcome.ERROR in outcomes:
-        return f"ERROR, {outcomes.count(Outcome.ERROR)} {classes} without a measurement"
-    lost = [one.speed for one in judged.results if not one.speed.outcome.passes and not one.speed.outcome.open]
-    if lost:
-        causes = dict.fromkeys(one.cause.value for one in lost if one.cause is not None)
-        why = f" ({', '.join(causes)})" if causes else ""
-        return f"FAIL, {len(lost)} {classes} lost{why}"
-    slower = [one.rate.value for one in judged.rates if one.verdict.outcome is Outcome.REGRESSION]
-    if slower:
-        return f"FAIL, {' and '.join(slower)} lost over all classes"
-    waiting = sum(outcome.open for outcome in outcomes)
-    if waiting:
-        return f"UNDECIDED, {waiting} {classes} without an answer"
-    open_rates = [one.rate.value for one in judged.rates if one.verdict.outcome.open]
-    if open_rates:
-        return f"UNDECIDED, {' and '.join(open_rates)} over all classes without an answer"
-    gained = outcomes.count(Outcome.IMPROVED)
-    return f"PASS, no class lost, {gained} of {len(outcomes)} faster" if gained else "PASS, no class lost"
-
-
-def _judged(judged: Judged) -> Iterator[str]:
-    yield headline(judged)
-    yield ""
-    if judged.compared is not None:
-        margin = judged.compared.rule.margin
-        yield f"{_escaped(sides(judged, judged.compared))}; flag set {judged.campaign.flag_set}, margin {margin:.0%}"
-        yield ""
+def compared_classes(judged: Judged) -> Iterator[str]:
+    """The changed classes of a comparison as a table; nothing where none changed."""
     changed = [one for one in judged.results if one.speed.outcome in _SHOWN_AS_CHANGED]
     if changed:
-        yield "| class | mtp tok/s | change | interval | tokens/step | step cost | plain | verdict |"
-        yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
-        yield from map(_row, changed)
-        yield ""
-    said = dict.fromkeys(verdict.reason for verdict in judged.verdicts if not verdict.outcome.passes)
-    yield from (f"- {_escaped(reason.splitlines()[0])[:_CELL_CHARACTERS]}" for reason in said)
-    if said:
+        yield from table(_HEADER, map(_cells, changed))
         yield ""
 
 
-def _row(result: ClassResult) -> str:
-    against, counts, verdict = result.against, result.acceptance, result.speed
-    why = verdict.outcome.value if verdict.cause is None else f"{verdict.outcome.value}: {verdict.cause.value}"
-    name = _escaped(result.prompt_class)
-    if against is None or counts is None:
-        return f"| {name} | - | - | - | - | - | - | {why} |"
-    cells = (
-        f"{against.mtp_tps:.1f} → {result.mtp_tps:.1f}",
-        f"{against.mtp - 1:+.1%}",
-        f"{against.low - 1:+.1%} to {against.high - 1:+.1%}",
-        f"{result.tau_then:.2f} → {counts.tau:.2f}",
-        f"{against.step_cost:.2f} → {result.step_cost:.2f}",
-        f"{against.plain - 1:+.1%}",
-    )
-    return f"| {name} | {' | '.join(cells)} | {why} |"
+def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """A table; its cells are Markdown already."""
+    names = tuple(header)
+    yield f"| {' | '.join(names)} |"
+    yield f"| {' | '.join('---' for _ in names)} |"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
-def _table_of_all(report: RunReport) -> Iterator[str]:
-    yield "```text"
-    yield from (line.text.replace("```", "'''") for line in lines(report, _WIDTH))
-    yield "```"
+def outcome_and_cause(verdict: Verdict) -> str:
+    """``REGRESSION: step cost``."""
+    cause = "" if verdict.cause is None else f": {verdict.cause.value}"
+    return f"{verdict.outcome.value}{cause}"
 
 
-def _folded(title: str, body: Iterator[str]) -> Iterator[str]:
+def everything(report: RunReport) -> Iterator[str]:
+    """The table of the terminal, folded."""
+    texts = (one_line(line.text).replace("```", "'''") for line in lines(report, _WIDTH))
+    yield from folded("Everything that was measured", ["```text", *texts, "```"])
+
+
+def folded(title: str, body: Iterable[str]) -> Iterator[str]:
+    """Lines that a reader opens; ``title`` is no Markdown."""
     yield f"<details><summary>{title}</summary>"
     yield ""
     yield from body
@@ -104,10 +71,32 @@ def _folded(title: str, body: Iterator[str]) -> Iterator[str]:
     yield "</details>"
 
 
-def _escaped(text: str) -> str:
-    """Names of branches and classes are somebody's words: no markup, no mention, no cell of a table."""
-    for special in "\\|*_[]":
-        text = text.replace(special, f"\\{special}")
-    for special, harmless in (("<", "&lt;"), (">", "&gt;"), ("`", "'"), ("@", "@\u200b")):
-        text = text.replace(special, harmless)
-    return text
+def _judged(judged: Judged) -> Iterator[str]:
+    yield headline(judged)
+    yield ""
+    if judged.compared is not None:
+        flag_set, margin = for_markdown(judged.campaign.flag_set), judged.compared.rule.margin
+        yield f"{for_markdown(sides(judged, judged.compared))}; flag set {flag_set}, margin {margin:.0%}"
+        yield ""
+    yield from compared_classes(judged)
+    said = dict.fromkeys(verdict.reason for verdict in judged.verdicts if not verdict.outcome.passes)
+    yield from (f"- {for_markdown(reason.partition(chr(10))[0])}" for reason in said)
+    if said:
+        yield ""
+
+
+def _cells(result: ClassResult) -> tuple[str, ...]:
+    against, counts = result.against, result.acceptance
+    name, why = for_markdown(result.prompt_class), outcome_and_cause(result.speed)
+    if against is None or counts is None:
+        return (name, *("-",) * (len(_HEADER) - 2), why)
+    return (
+        name,
+        f"{against.mtp_tps:.1f} → {result.mtp_tps:.1f}",
+        f"{against.mtp - 1:+.1%}",
+        f"{against.low - 1:+.1%} to {against.high - 1:+.1%}",
+        f"{result.tau_then:.2f} → {counts.tau:.2f}",
+        f"{against.step_cost:.2f} → {result.step_cost:.2f}",
+        f"{against.plain - 1:+.1%}",
+        why,
+    )

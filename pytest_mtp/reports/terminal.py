@@ -14,6 +14,7 @@ from pytest_mtp.core.stability import block_sd, working_share, worst_block_sd
 from pytest_mtp.core.traffic import share
 from pytest_mtp.core.verdict import ClassResult, Limit, Outcome
 from pytest_mtp.reports.comparison import comparison
+from pytest_mtp.reports.escaping import for_log
 from pytest_mtp.reports.line import NAME, Line, Tone, shortened, tone_of
 
 _WIDE = 128
@@ -25,12 +26,11 @@ def lines(report: RunReport, width: int) -> Iterator[Line]:
 
 
 def wrapped(lines: Iterable[Line], width: int) -> Iterator[Line]:
-    """The lines, those that are longer than ``width`` continued below."""
+    """The lines, those that are longer than ``width`` continued below; nothing in them moves a cursor."""
     for line in lines:
-        parts = textwrap.wrap(
-            line.text, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False
-        ) or [""]
-        yield from [line] if len(line.text) <= width else (Line(part, line.tone) for part in parts)
+        text = for_log(line.text)
+        parts = textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+        yield from (Line(part, line.tone) for part in (parts if len(text) > width else [text]))
 
 
 def _unwrapped(report: RunReport, width: int) -> Iterator[Line]:

@@ -1,5 +1,6 @@
 """Baselines and reports on disk: read whole, written atomically, refused by name when unreadable."""
 
+import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -67,7 +68,11 @@ def encoded(value: Any) -> bytes:
     import msgspec
 
     plain = msgspec.to_builtins(value, str_keys=True)  # else a key that is an enum could not be sorted
-    return msgspec.json.format(msgspec.json.encode(plain, order="deterministic"), indent=1) + b"\n"
+    try:
+        text = msgspec.json.encode(plain, order="deterministic")
+    except UnicodeEncodeError:  # of half a letter, in what a compiler or server printed
+        text = json.dumps(plain, sort_keys=True, ensure_ascii=False).encode(errors="replace")
+    return msgspec.json.format(text, indent=1) + b"\n"
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,3 +1,4 @@
+import unicodedata
 from dataclasses import replace
 
 import pytest
@@ -5,8 +6,8 @@ import pytest
 from pytest_mtp.core.profile import Gate, Reference
 from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
 from pytest_mtp.core.sample import Campaign
-from pytest_mtp.reports.line import Tone
-from pytest_mtp.reports.terminal import lines
+from pytest_mtp.reports.line import Line, Tone
+from pytest_mtp.reports.terminal import lines, wrapped
 from tests.campaigns import around, campaign
 
 MEASURED = campaign({"quick": around(2.0, 0.01), "a_class_with_a_very_long_name": around(0.7, 0.01)})
@@ -71,3 +72,9 @@ def test_a_campaign_without_a_valid_block_has_a_table_too() -> None:
     text = [line.text for line in lines(report(empty), 80)]
     assert "note: 4 blocks were invalid, 3 may be measured again" in text
     assert next(line for line in text if line.startswith("quick")).split() == ["quick", "-", "-", "-", "-", "INVALID"]
+
+
+def test_a_name_of_escape_codes_moves_no_cursor() -> None:
+    hostile = "\x1b[2J\r::error::x\n"
+    shown = "".join(line.text for line in wrapped([Line(hostile)], 80))
+    assert not any(unicodedata.category(letter) == "Cc" for letter in shown)

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,8 @@ def test_a_report_of_a_newer_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text(text)
     with pytest.raises(InputError, match=r"r\.json.*format 99.*update pytest-mtp"):
         load_report(tmp_path / "r.json")
+
+
+def test_half_a_letter_of_what_a_server_printed_loses_no_report(tmp_path: Path) -> None:
+    write_json(tmp_path / "r.json", replace(report(), tool="half \udc80"))
+    assert load_report(tmp_path / "r.json").tool == "half ?"

@@ -1,0 +1,195 @@
+"""A run for the summary page of a workflow: the verdict first, what changed in tables, the rest folded."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from pytest_mtp.core.amount import memory_amount
+from pytest_mtp.core.history import Key, Metric
+from pytest_mtp.core.history_verdict import HistoryVerdict, LevelChange, Surprise
+from pytest_mtp.core.run_report import Judged, RunReport
+from pytest_mtp.core.verdict import ClassResult, Outcome
+from pytest_mtp.reports.comparison import sides
+from pytest_mtp.reports.conclusion import Word, conclusion, recorded
+from pytest_mtp.reports.escaping import for_markdown
+from pytest_mtp.reports.markdown import compared_classes, everything, folded, outcome_and_cause, table
+
+MOST_BYTES = 2**20 - 2**16
+"""A page takes 2**20 of a step, which may have something of its own to say."""
+_CUT = "The rest is too long for this page: see report.json, or report.html."
+_CLASSES = ("class", "plain tok/s", "mtp tok/s", "speedup", "limit", "tokens/step", "step cost", "verdict")
+_CHANGES = ("series", "was", "is", "change", "since run", "build", "acknowledged")
+_SHOWN_CHANGES = 20
+_FEW = 10
+
+
+def summary(report: RunReport, verdict: HistoryVerdict | None = None) -> str:
+    """Markdown of less than a mebibyte; what would make it more is left out at its end, and that is said."""
+    text = "\n".join(_open(report, verdict))
+    if _bytes(text) > MOST_BYTES:
+        return f"{_beginning(text)}\n{_CUT}\n"
+    for part in map("\n".join, _folded(report, verdict)):
+        if _bytes(text) + _bytes(part) > MOST_BYTES:
+            return f"{text}\n{_CUT}\n"
+        text = f"{text}\n{part}"
+    return f"{text}\n"
+
+
+def _open(report: RunReport, verdict: HistoryVerdict | None) -> Iterator[str]:
+    """What everybody sees."""
+    yield from _verdict(report, verdict)
+    for judged in report.judged:
+        yield from _flag_set(judged)
+    if verdict is not None:
+        yield from _history(verdict)
+
+
+def _folded(report: RunReport, verdict: HistoryVerdict | None) -> Iterator[Iterable[str]]:
+    yield everything(report)
+    if verdict is not None and verdict.changes:
+        yield folded(f"{_count(verdict.changes, 'change', 'changes')} of level in all", _changes(verdict.changes))
+
+
+def _verdict(report: RunReport, verdict: HistoryVerdict | None) -> Iterator[str]:
+    """The word for all, then each flag set and the history with its own."""
+    told = [(judged, *conclusion(judged)) for judged in report.judged]
+    word = max((one for _, one, _ in told), default=Word.UNDECIDED)
+    if verdict is not None and verdict.red:
+        word = max(word, Word.FAIL)
+    yield f"## MTP: {word.name}"
+    yield ""
+    for judged, one, said in told:
+        blocks = f"{len(judged.campaign.valid)} blocks"
+        yield f"- flag set {for_markdown(judged.campaign.flag_set)}: {one.name}, {said}, {blocks}"
+    if verdict is not None:
+        said = (
+            f"FAIL, {_count(verdict.reasons, 'loss', 'losses')}" if verdict.red else "no loss that is not acknowledged"
+        )
+        yield f"- history: {said}, {_count(verdict.changes, 'change', 'changes')} of level in all"
+    yield ""
+    yield _provenance(report)
+    yield ""
+
+
+def _provenance(report: RunReport) -> str:
+    machine = report.machine
+    where = machine.get("gpu") or machine.get("cpu", "unknown processor")
+    around = [judged.campaign.circumstances for judged in report.judged[:1]]
+    said = [report.profile, *(text for one in around for text in (one.build_label, one.model_label)), where]
+    return ", ".join(map(for_markdown, [*said, report.created_at]))
+
+
+def _flag_set(judged: Judged) -> Iterator[str]:
+    changed = [one for one in judged.results if _changed(one)]
+    said = dict(_said(judged))
+    if not changed and not said and not judged.notices:
+        return
+    yield f"### Flag set {for_markdown(judged.campaign.flag_set)}"
+    yield ""
+    if judged.compared is not None:
+        yield for_markdown(sides(judged, judged.compared))
+        yield ""
+        yield from compared_classes(judged)
+    elif changed:
+        yield from table(_CLASSES, map(_cells, changed))
+        yield ""
+    yield from (f"- {for_markdown(', '.join(names))}: {reason}" for reason, names in said.items())
+    yield from (f"- note: {for_markdown(notice)}" for notice in judged.notices)
+    yield ""
+
+
+def _changed(result: ClassResult) -> bool:
+    return {result.speed.outcome, result.drafts.outcome} != {Outcome.PASS} or result.speed.cause is not None
+
+
+def _said(judged: Judged) -> dict[str, list[str]]:
+    """Every reason that is no plain pass, once, with whom it is about."""
+    verdicts = [(one.prompt_class, verdict) for one in judged.results for verdict in (one.speed, one.drafts)]
+    said: dict[str, list[str]] = {}
+    for name, one in dict.fromkeys([*verdicts, *((rate.rate.value, rate.verdict) for rate in judged.rates)]):
+        excused = one.outcome is Outcome.NO_BASELINE and recorded(judged)
+        if not excused and (not one.outcome.passes or one.cause is not None):
+            said.setdefault(f"{one.outcome.value}: {for_markdown(one.reason.partition(chr(10))[0])}", []).append(name)
+    return said
+
+
+def _cells(result: ClassResult) -> tuple[str, ...]:
+    counts, limit = result.acceptance, result.limit
+    worst = result.drafts if result.speed.outcome.passes and not result.drafts.outcome.passes else result.speed
+    name, why = for_markdown(result.prompt_class), outcome_and_cause(worst)
+    if result.speedup is None or counts is None:
+        return (name, *("-",) * (len(_CLASSES) - 2), why)
+    span = "" if result.low is None or result.high is None else f" \\[{result.low:.2f}, {result.high:.2f}\\]"
+    then = "" if result.tau_then is None else f"{result.tau_then:.2f} → "
+    return (
+        name,
+        f"{result.plain_tps:.1f}",
+        f"{result.mtp_tps:.1f}",
+        f"{result.speedup:.2f}x{span}",
+        "none" if limit is None else f"{limit.speedup:.2f}x ({limit.yardstick.value})",
+        f"{then}{counts.tau:.2f}",
+        f"{result.step_cost:.2f}",
+        why,
+    )
+
+
+def _history(verdict: HistoryVerdict) -> Iterator[str]:
+    open_losses = [one for one in verdict.changes if one.loss and one.acknowledged is None]
+    if not (open_losses or verdict.reasons or verdict.surprises or verdict.notices):
+        return
+    yield "### History"
+    yield ""
+    yield from (f"- {for_markdown(reason)}" for reason in verdict.reasons)
+    yield from (f"- surprise: {_surprising(one)}" for one in verdict.surprises)
+    yield from (f"- note: {for_markdown(notice)}" for notice in verdict.notices)
+    yield ""
+    if open_losses:
+        yield from _changes(open_losses[-_SHOWN_CHANGES:])
+        yield ""
+
+
+def _changes(changes: Sequence[LevelChange]) -> Iterator[str]:
+    """The newest first: it is what a reader came for."""
+    yield from table(_CHANGES, (_change(one) for one in reversed(changes)))
+
+
+def _change(one: LevelChange) -> tuple[str, ...]:
+    seen = one.acknowledged
+    return (
+        for_markdown(str(one.key)),
+        _number(one.key, one.before),
+        _number(one.key, one.after),
+        f"{one.change:+.1%}{' (loss)' if one.loss else ''}",
+        for_markdown(one.run),
+        for_markdown(one.build),
+        "" if seen is None else for_markdown(f"{seen.who}: {seen.reason}"),
+    )
+
+
+def _surprising(one: Surprise) -> str:
+    low, value, high = (_number(one.key, number) for number in (one.low, one.value, one.high))
+    again = ", as the run before" if one.recurs else ""
+    sense = "a loss" if one.loss else "no loss"
+    return f"{for_markdown(str(one.key))} is {value}, {low} to {high} was expected ({one.level:.1%}); {sense}{again}"
+
+
+def _number(key: Key, value: float) -> str:
+    if key.metric == Metric.MEMORY.value:
+        return memory_amount(value)
+    return f"{value:.3f}" if value < _FEW else f"{value:.1f}"
+
+
+def _count(things: Sequence[object], one: str, many: str) -> str:
+    return f"{len(things)} {one if len(things) == 1 else many}"
+
+
+def _bytes(text: str) -> int:
+    return len(_encoded(text))
+
+
+def _encoded(text: str) -> bytes:
+    """As it will be written."""
+    return text.encode(errors="backslashreplace")
+
+
+def _beginning(text: str) -> str:
+    """The whole lines that fit."""
+    return _encoded(text)[: MOST_BYTES - len(_CUT) - 2].decode(errors="ignore").rpartition("\n")[0]
