@@ -6,6 +6,7 @@ name. 1: the folder holds files that are no runs; they are named and left alone.
 """
 
 import argparse
+import hashlib
 import json
 import shutil
 import sys
@@ -90,9 +91,10 @@ def _import(parsed: argparse.Namespace, history: "History") -> int:
     documents = {arm: _document(path) for arm, path in files.items()}
     document = Pair(documents["plain"], documents["mtp"]) if len(documents) > 1 else next(iter(documents.values()))
     stem = files.get("mtp", next(iter(files.values()))).stem
+    digest = hashlib.sha256("".join(map(repr, documents.values())).encode()).hexdigest()[:6]
     origin = Origin(
-        run=stem, at=parsed.at, profile=parsed.of_profile, flag_set=parsed.of_flag_set, build=parsed.build,
-        machine=dict(parsed.machine),
+        run=f"{stem}-{digest}", at=parsed.at, profile=parsed.of_profile, flag_set=parsed.of_flag_set,
+        build=parsed.build, machine=dict(parsed.machine),
     )  # fmt: skip
     entries = imported(document, origin)
     tool = entries[0].imported_from or "unknown"

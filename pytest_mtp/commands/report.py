@@ -44,7 +44,7 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.upstream:
         from pytest_mtp.reports.upstream import upstream
 
-        sys.stdout.write(upstream(report))
+        sys.stdout.write(upstream(report, str(Path.home())))
     elif parsed.html is not None:
         from pytest_mtp.reports.html.page import page
 
@@ -59,9 +59,10 @@ def run(parsed: argparse.Namespace) -> int:
 
 def _checked(stored: "RunReport") -> int:
     from pytest_mtp.core.recheck import recheck
+    from pytest_mtp.reports.escaping import one_line
 
     found = recheck(stored)
-    _say(found or ["Every stored number and verdict follows from the samples."])
+    _say([one_line(text) for text in found] or ["Every stored number and verdict follows from the samples."])
     return int(bool(found))
 
 

@@ -230,7 +230,7 @@ def _memory(judged: Judged) -> Value | None:
         for start in block.starts
         if start.arm is Arm.MTP and start.device_bytes is not None
     ]
-    return Value(float(max(told))) if told else None
+    return Value(float(max(told))) if any(told) else None
 
 
 def _point(entry: Entry, prompt_class: str, value: Value) -> Point:
