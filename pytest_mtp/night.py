@@ -58,7 +58,7 @@ def _judged(folder: Path, settings: Settings, report: RunReport) -> Night:
     kept = history.add(report)
     loaded = history.load()
     series = series_of(loaded.entries)
-    said = f"this run is {kept}, one of {len({one.run for one in loaded.entries})}"
+    said = f"kept as {kept.name}, run {len({one.run for one in loaded.entries})} of {folder}"
     try:
         from pytest_mtp.core.nightly import judge_history
 

@@ -34,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "--history", type=Path, default=DEFAULT, metavar="DIR", help="the folder (default: %(default)s)"
         )
         add_plain(action, "cache-dir")
-        _ARGUMENTS.get(name, lambda _: None)(action)
+        if name in _ARGUMENTS:
+            _ARGUMENTS[name](action)
 
 
 def run(parsed: argparse.Namespace) -> int:

@@ -51,7 +51,8 @@ class Fills:
         """``[I 0]``: the graph puts the newest token's embedding before the hidden state."""
         import numpy as np
 
-        return np.eye(*shape, dtype=np.float32)
+        rows, columns = shape
+        return np.eye(rows, columns, dtype=np.float32)
 
     def ones(self, _name: str, shape: tuple[int, ...]) -> "Floats":
         """For the norms."""

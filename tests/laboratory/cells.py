@@ -82,7 +82,8 @@ def decisions(cell: Cell, campaign: int) -> dict[str, Decision]:
     baseline = [cell.world.session(rng, cell.blocks, lost=False) for _ in range(cell.sessions)]
     now, again = cell.world.session(rng, LAST), cell.world.session(rng, LAST)
     # The others compare speeds, not ratios of two arms, so the machine's own mood of a session counts for them.
-    then, now_tps = np.concatenate(baseline)[:LAST] + rng.normal(0, _MOOD), now + rng.normal(0, _MOOD)
+    then = (np.concatenate(baseline)[:LAST] + rng.normal(0, _MOOD)).astype(np.float64)
+    now_tps = (now + rng.normal(0, _MOOD)).astype(np.float64)
     return {
         "this gate": gate(now, again, limits_of(baseline, GATE), GATE),
         "mean:5%": mean_five_percent(now_tps, then),

@@ -1,6 +1,7 @@
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> GGUFReader:
     return GGUFReader(written(BROKEN, tmp_path_factory.mktemp("broken")))
 
 
-def values(reader: GGUFReader, name: str) -> np.ndarray:
+def values(reader: GGUFReader, name: str) -> np.ndarray[Any, Any]:
     tensor = next(tensor for tensor in reader.tensors if tensor.name == name)
     return dequantize(tensor.data, tensor.tensor_type)
 

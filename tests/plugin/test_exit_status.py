@@ -1,41 +1,10 @@
 """From verdicts to the exit status, against the fake llama-server: its times are exact, so verdicts are too."""
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.gguf_file import small_model
-
-_FAKE = Path(__file__).parents[1] / "fakes" / "llama_server.py"
-_PROFILE = """
-name = "fake"
-description = "Exact times."
-source = { spec = "bin:nowhere" }
-model = { spec = "nowhere.gguf" }
-server = { ctx = 512, gpu_layers = 0 }
-request = { tokens = 9 }
-measure = { pairs = 1, warmup = 1, isolation = "side-by-side" }
-gates = { looks = [2] }
-flag_sets = { n3 = { n_max = 3, p_min = 0.0 } }
-classes = [{ name = "a", prompt = "A" }, { name = "b", prompt = "B" }]
-"""
-
-Gate = Callable[..., pytest.RunResult]
-
-
-@pytest.fixture
-def gate(pytester: pytest.Pytester, tmp_path: Path) -> Gate:
-    """The shipped suites over the fake server, in a folder of its own; the fake drafts and is always right."""
-    server, model = tmp_path / "llama-server", tmp_path / "model.gguf"
-    server.write_text(f'#!/bin/sh\nexec {sys.executable} {_FAKE} --fault honest "$@"\n')
-    server.chmod(0o755)
-    model.write_bytes(small_model())
-    profile = pytester.path / "fake.toml"
-    profile.write_text(_PROFILE)
-    fixed = ("--mtp", f"--mtp-profile={profile}", f"--mtp-source=bin:{server}", f"--mtp-model={model}")
-    return lambda *more: pytester.runpytest_inprocess(*fixed, *more)
+from tests.plugin.gates import Gate, fake_server
 
 
 # Four drafts of nine tokens make two steps of eight: the fake's mtp arm is four times as fast.
@@ -143,10 +112,7 @@ def test_junit_carries_the_numbers_of_passing_tests(gate: Gate, pytester: pytest
 
 def other(folder: Path, fault: str) -> str:
     """A second build, whose servers have the fault."""
-    server = folder / f"llama-server-{fault}"
-    server.write_text(f'#!/bin/sh\nexec {sys.executable} {_FAKE} --fault {fault} "$@"\n')
-    server.chmod(0o755)
-    return f"bin:{server}"
+    return fake_server(folder / f"llama-server-{fault}", fault)
 
 
 @pytest.mark.parametrize(

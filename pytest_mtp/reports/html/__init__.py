@@ -1,0 +1,1 @@
+"""A RunReport as one HTML file that needs nothing else; ``page.page`` makes it."""

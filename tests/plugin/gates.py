@@ -1,0 +1,42 @@
+"""The shipped suites over the fake llama-server, whose times are exact."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.gguf_file import small_model
+
+_FAKE = Path(__file__).parents[1] / "fakes" / "llama_server.py"
+_PROFILE = """
+name = "fake"
+description = "Exact times."
+source = { spec = "bin:nowhere" }
+model = { spec = "nowhere.gguf" }
+server = { ctx = 512, gpu_layers = 0 }
+request = { tokens = 9 }
+measure = { pairs = 1, warmup = 1, isolation = "side-by-side" }
+gates = { looks = [2] }
+flag_sets = { n3 = { n_max = 3, p_min = 0.0 } }
+classes = [{ name = "a", prompt = "A" }, { name = "b", prompt = "B" }]
+"""
+
+Gate = Callable[..., pytest.RunResult]
+
+
+def fake_server(path: Path, fault: str) -> str:
+    """Write a llama-server with this fault; returns it as ``--mtp-source`` takes it."""
+    path.write_text(f'#!/bin/sh\nexec {sys.executable} {_FAKE} --fault {fault} "$@"\n')
+    path.chmod(0o755)
+    return f"bin:{path}"
+
+
+def fake_gate(pytester: pytest.Pytester, tmp_path: Path) -> Gate:
+    """The shipped suites over the fake server, in a folder of its own; the fake drafts and is always right."""
+    source, model = fake_server(tmp_path / "llama-server", "honest"), tmp_path / "model.gguf"
+    model.write_bytes(small_model())
+    profile = pytester.path / "fake.toml"
+    profile.write_text(_PROFILE)
+    fixed = ("--mtp", f"--mtp-profile={profile}", f"--mtp-source={source}", f"--mtp-model={model}")
+    return lambda *more: pytester.runpytest_inprocess(*fixed, *more)
