@@ -46,7 +46,7 @@ def _of_night(night: "Night") -> "Iterator[Line]":
     if verdict is not None:
         yield from (Line(f"History: {reason}", Tone.BAD) for reason in verdict.reasons)
         if not verdict.red:
-            yield Line("History: no loss.", Tone.GOOD)
+            yield Line("History: no loss that nobody acknowledged.", Tone.GOOD)
         yield from (Line(f"History: note: {notice}") for notice in verdict.notices)
     yield from (Line(f"History: {one.name} was left out: {one.why}", Tone.OPEN) for one in night.unreadable)
-    yield from (Line(f"Note: {notice}.".replace("..", ".")) for notice in night.notices)
+    yield from (Line(notice) for notice in night.notices)

@@ -1,6 +1,6 @@
 """A run as one night of many: keep it, hold it against the nights before, and write what people look at."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_mtp.core.history import Series, Unreadable, entries_of, series_of
@@ -53,18 +53,18 @@ def _judged(folder: Path, settings: Settings, report: RunReport) -> Night:
     from pytest_mtp.runtime.history import History
 
     if not entries_of("", report):
-        return Night(notices=("a comparison is no night: it was not put into the history",))
+        return Night(notices=("A comparison is no night: it was not put into the history.",))
     history = History(folder, settings.cache_dir)
     kept = history.add(report)
     loaded = history.load()
     series = series_of(loaded.entries)
-    said = f"kept as {kept.name}, run {len({one.run for one in loaded.entries})} of {folder}"
+    said = f"Kept as {kept.name}, run {len({one.run for one in loaded.entries})} of {folder}."
     try:
         from pytest_mtp.core.nightly import judge_history
 
         verdict = judge_history(series, kept.stem, load_acknowledged(settings.baselines / ACKNOWLEDGED))
     except MtpError as error:
-        notices = (said, f"the history was not judged: {error}")
+        notices = (said, f"The history was not judged: {error}")
         return Night(series=series, unreadable=loaded.unreadable, notices=notices, unjudged=True)
     return Night(verdict=verdict, series=series, unreadable=loaded.unreadable, notices=(said,))
 
@@ -76,11 +76,5 @@ def _written(folder: Path, report: RunReport, found: Night) -> Night:
     texts = bundle(report, found.series, found.verdict, found.unreadable)
     write_json(folder / "report.json", report)
     write_all(folder, texts.texts)
-    said = f"{', '.join(('report.json', *sorted(texts.texts)))} are in {folder}"
-    return Night(
-        verdict=found.verdict,
-        series=found.series,
-        unreadable=found.unreadable,
-        notices=(*found.notices, *texts.notices, said),
-        unjudged=found.unjudged,
-    )
+    said = f"{', '.join(('report.json', *sorted(texts.texts)))} are in {folder}."
+    return replace(found, notices=(*found.notices, *texts.notices, said))

@@ -60,6 +60,14 @@ OPTIONS = (
         many=True,
     ),
     Option(
+        "prompts",
+        file,
+        None,
+        "measure the prompts of this file: JSON rows with class and prompt, SPEED-Bench's data, or names and texts "
+        "(default: the profile's)",
+        "FILE",
+    ),
+    Option(
         "backend",
         choice(Backend),
         None,
@@ -210,6 +218,7 @@ def _settings(values: Mapping[str, Any], mode: Mode, root: Path) -> Settings:
         model=values["mtp_model"],
         flag_sets=values["mtp_flag_set"],
         assignments=values["mtp_set"],
+        prompts=values["mtp_prompts"],
         backend=values["mtp_backend"],
         gpu_id=values["mtp_gpu_id"],
         lock_clocks=values["mtp_lock_clocks"],

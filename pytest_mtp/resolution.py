@@ -2,15 +2,17 @@
 
 import platform
 from dataclasses import replace
+from pathlib import Path
 
 from pytest_mtp.core.accelerator import resolve_backend
 from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.model import ModelKind, parse_model
 from pytest_mtp.core.platform_support import platform_sentence
 from pytest_mtp.core.profile import Profile
+from pytest_mtp.core.prompt_file import prompt_classes, with_prompts
 from pytest_mtp.core.settings import Mode, Settings, Vary
 from pytest_mtp.core.source import parse_source
-from pytest_mtp.errors import SettingsError
+from pytest_mtp.errors import InputError, SettingsError
 from pytest_mtp.runtime.cards import measured_cards
 from pytest_mtp.runtime.models import phantom_spec
 from pytest_mtp.runtime.profiles import load_profile
@@ -25,13 +27,15 @@ def effective_profile(settings: Settings) -> Profile:
 
 def checked_profile(settings: Settings) -> Profile:
     """The profile with its overrides, for whatever machine; SettingsError says what is wrong with it."""
-    profile = load_profile(settings.profile, settings.assignments)
+    profile = _with_prompts_of(settings.prompts, load_profile(settings.profile, settings.assignments))
     if settings.mode is Mode.CPU:
         _refuse_wishes_for_a_card(settings)
     parse_source(settings.source or profile.source.spec)
     model = parse_model(settings.model or profile.model.spec)
     if model.kind is ModelKind.PHANTOM:
-        phantom_spec(model, profile.model.phantom)
+        phantom = phantom_spec(model, profile.model.phantom)
+        if settings.prompts is not None:
+            _refuse_other_prompts(profile, {phantom.prompt(name) for name in phantom.names})
         if settings.update is not None and model.location != "sound":
             raise SettingsError(
                 "A phantom with a planted fault cannot be recorded as a baseline; record the sound one."
@@ -45,6 +49,29 @@ def checked_profile(settings: Settings) -> Profile:
     for flag_set in settings.flag_sets or profile.flag_sets:
         profile.server_spec(flag_set, model="any", speculative=True)  # its checks, before a build of minutes
     return profile
+
+
+def _with_prompts_of(path: Path | None, profile: Profile) -> Profile:
+    if path is None:
+        return profile
+    try:
+        return with_prompts(profile, prompt_classes(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise InputError(f"--mtp-prompts {path} cannot be read: {error.strerror}. Name another file.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"--mtp-prompts {path} is not UTF-8 from byte {error.start} on: save it as UTF-8.") from error
+    except InputError as error:
+        raise InputError(f"--mtp-prompts {path} cannot be used.\n{error}") from error
+
+
+def _refuse_other_prompts(profile: Profile, known: set[str]) -> None:
+    """The embedded model continues its own prompts alone, each of them the name of its class."""
+    for one in profile.classes:
+        if one.prompt not in known or one.prompt != f"<|{one.name}|>":
+            raise SettingsError(
+                f"--mtp-prompts has the class {one.name}, and the embedded model continues no prompts but its own, "
+                f"such as {min(known)}: name another model with --mtp-model, or another profile."
+            )
 
 
 def _check_base(settings: Settings, profile: Profile) -> None:

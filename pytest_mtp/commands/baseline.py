@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_mtp.commands.soundness import judging
 from pytest_mtp.errors import InputError
 from pytest_mtp.options import add_plain
 
@@ -56,7 +57,10 @@ def _show(parsed: argparse.Namespace) -> int:
         _say(f"{folder} holds no baselines; --mtp-update-baselines=new records one.")
     for path in paths:
         try:
-            _say(*on_record(str(path), load_baseline(path), datetime.now(UTC)))
+            stored = load_baseline(path)
+            with judging(str(path)):
+                shown = on_record(str(path), stored, datetime.now(UTC))
+            _say(*shown)
         except InputError as error:
             unreadable += 1
             sys.stderr.write(f"pytest-mtp: {error}\n")
@@ -66,32 +70,44 @@ def _show(parsed: argparse.Namespace) -> int:
 def _diff(parsed: argparse.Namespace, report: "RunReport") -> int:
     baselines = _baselines(parsed, report)
     for judged in report.judged:
-        _say(*_difference(baselines, judged.campaign))
-    return 0
+        _say(*_difference(parsed.run, baselines, judged.campaign))
+    return _empty(report)
 
 
 def _promote(parsed: argparse.Namespace, report: "RunReport") -> int:
     from pytest_mtp.core.baseline import Recorded
+    from pytest_mtp.reports.escaping import for_log
 
     baselines, status = _baselines(parsed, report), 0
     for judged in report.judged:
         campaign = judged.campaign
         why = _refusal(judged.compared is not None, bool(campaign.failures), len(campaign.valid))
         if why is not None:
-            _say(f"{campaign.flag_set}: not put on record: {why}.")
+            _say(for_log(f"{campaign.flag_set}: not put on record: {why}."))
             status = 1
             continue
-        _say(*_difference(baselines, campaign))
+        with judging(parsed.run):  # else no run could be judged against it
+            judged.rejudged()
+        _say(*_difference(parsed.run, baselines, campaign))
         recorded = Recorded(report.created_at, report.tool, campaign)
         baselines.save(baselines.load().with_record(recorded))
-        _say(f"{campaign.flag_set}: on record in {baselines.path}; review and commit it.")
-    return status
+        _say(for_log(f"{campaign.flag_set}: on record in {baselines.path}; review and commit it."))
+    return status or _empty(report)
 
 
-def _difference(baselines: "Baselines", campaign: "Campaign") -> list[str]:
+def _empty(report: "RunReport") -> int:
+    """1 where a run has nothing to put on record, which is said."""
+    if not report.judged:
+        _say("Nothing was measured in this run.")
+    return int(not report.judged)
+
+
+def _difference(run: str, baselines: "Baselines", campaign: "Campaign") -> list[str]:
     from pytest_mtp.reports.baselines import difference
 
-    return difference(str(baselines.path), baselines.load().sessions(campaign), campaign, datetime.now(UTC))
+    sessions = baselines.load().sessions(campaign)
+    with judging(f"{run} or {baselines.path}" if sessions else run):
+        return difference(str(baselines.path), sessions, campaign, datetime.now(UTC))
 
 
 _FEWEST_BLOCKS = 2

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_mtp.commands.soundness import judging
 from pytest_mtp.commands.subject import add_subject, settings_of
 from pytest_mtp.core.settings import Settings, Vary
 from pytest_mtp.core.status import UNDECIDED
@@ -132,4 +133,6 @@ def _stored(parsed: argparse.Namespace) -> "RunReport | None":
 
     base, head = (load_report(Path(name)) for name in names)
     settings = settings_of(parsed)
-    return compared_reports(base, head, settings.tier.rule(equivalence=settings.equivalence), tuple(parsed.classes))
+    rule = settings.tier.rule(equivalence=settings.equivalence)
+    with judging(" with ".join(names)):
+        return compared_reports(base, head, rule, tuple(parsed.classes))

@@ -11,12 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_mtp.commands.soundness import judging
 from pytest_mtp.options import add_plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_mtp.core.history import Series
+    from pytest_mtp.core.history_verdict import HistoryVerdict
     from pytest_mtp.core.run_report import RunReport
 
 HELP = "judge a stored report again, from its samples, and show it"
@@ -29,7 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--check", action="store_true", help="say what does not follow from the samples")
     how.add_argument("--upstream", action="store_true", help="print a text to paste into an issue of llama.cpp")
     how.add_argument("--html", type=Path, metavar="OUT", help="write the page that --mtp-out writes")
-    parser.add_argument("--history", type=Path, metavar="DIR", help="of --html: also draw the runs of this folder")
+    parser.add_argument(
+        "--history", type=Path, metavar="DIR", help="of --html: also draw, and judge FILE by, the runs of this folder"
+    )
     add_plain(parser, "cache-dir")
 
 
@@ -40,19 +44,29 @@ def run(parsed: argparse.Namespace) -> int:
     stored = load_report(parsed.file)
     if parsed.check:
         return _checked(stored)
-    report = replace(stored, judged=tuple(one.rejudged() for one in stored.judged))
+    name = str(parsed.file)
+    with judging(name):
+        report = replace(stored, judged=tuple(one.rejudged() for one in stored.judged))
     if parsed.upstream:
         from pytest_mtp.reports.upstream import upstream
 
-        sys.stdout.write(upstream(report, str(Path.home())))
+        with judging(name):
+            text = upstream(report, str(Path.home()))
+        sys.stdout.write(text)
     elif parsed.html is not None:
         from pytest_mtp.reports.html.page import page
 
-        write_text(parsed.html, page(report, _series(parsed)))
+        series = _series(parsed)
+        verdict = _verdict(parsed, series)
+        with judging(name):
+            text = page(report, series, verdict)
+        write_text(parsed.html, text)
     else:
         from pytest_mtp.reports.terminal import lines
 
-        _say([line.text for line in lines(report, shutil.get_terminal_size().columns)])
+        with judging(name):
+            shown = [line.text for line in lines(report, shutil.get_terminal_size().columns)]
+        _say(shown)
     outcomes = [verdict.outcome for one in report.judged for verdict in one.verdicts]
     return int(any(not outcome.passes and not outcome.open for outcome in outcomes))
 
@@ -78,6 +92,19 @@ def _series(parsed: argparse.Namespace) -> "tuple[Series, ...]":
     for one in loaded.unreadable:
         sys.stderr.write(f"pytest-mtp: {one.name} was left out: {one.why}\n")
     return series_of(loaded.entries)
+
+
+def _verdict(parsed: argparse.Namespace, series: "tuple[Series, ...]") -> "HistoryVerdict | None":
+    """What the history says of the file, where the file is of the history."""
+    if not any(point.run == parsed.file.stem for one in series for point in one.points):
+        return None
+    from pytest_mtp.core.nightly import judge_history
+    from pytest_mtp.night import ACKNOWLEDGED
+    from pytest_mtp.options import plain_settings
+    from pytest_mtp.runtime.acknowledged import load_acknowledged
+
+    acknowledged = load_acknowledged(plain_settings(parsed).baselines / ACKNOWLEDGED)
+    return judge_history(series, parsed.file.stem, acknowledged)
 
 
 def _say(lines: "Sequence[str]") -> None:

@@ -24,7 +24,7 @@ from pytest_mtp.core.history_reason import (
 from pytest_mtp.core.history_verdict import Acknowledgement, HistoryVerdict, LevelChange, Surprise
 from pytest_mtp.core.trail import Trail, names, trail
 
-_CHANCE = 0.001
+_CHANCE = 0.00025
 """Of a false alarm in one run, over all series."""
 
 

@@ -174,6 +174,7 @@ class PromptClass:
 
     name: str
     prompt: str
+    """What is asked; in a file also ``library:NAME``, which stands for a prompt that ships."""
     floor: float | None = None
     reference: Reference | None = None
 

@@ -50,6 +50,8 @@ class Settings:
     """Names to measure; empty means all of the profile."""
     assignments: tuple[str, ...]
     """``KEY=VALUE`` overrides of single profile values."""
+    prompts: Path | None = None
+    """A file whose classes take the place of the profile's."""
     backend: Backend | None
     """What computes; ``None`` leaves the profile's."""
     gpu_id: str | None

@@ -11,9 +11,10 @@ from enum import Enum
 from pytest_mtp.core.history import Unreadable
 from pytest_mtp.core.history_verdict import HistoryVerdict, Surprise
 from pytest_mtp.core.run_report import Judged, RunReport
-from pytest_mtp.core.verdict import Outcome, Verdict
-from pytest_mtp.reports.conclusion import recorded
+from pytest_mtp.core.verdict import Outcome
 from pytest_mtp.reports.escaping import one_line
+from pytest_mtp.reports.reasons import grouped, unexcused
+from pytest_mtp.reports.surprise import surprising
 
 MOST = 10
 """Of a kind in one step; the runner drops what is more."""
@@ -47,36 +48,21 @@ def annotations(report: RunReport, verdict: HistoryVerdict | None = None, unread
     return "".join(f"{one}\n" for kind in Kind for one in _fitting([one for one in found if one.kind is kind]))
 
 
-_TITLES = {
-    Outcome.IMPROVED: (Kind.NOTICE, "MTP: improved"),
-    Outcome.NO_BASELINE: (Kind.NOTICE, "MTP: no baseline"),
-    Outcome.INCONCLUSIVE: (Kind.WARNING, "MTP: undecided"),
-    Outcome.INVALID: (Kind.WARNING, "MTP: invalid"),
+_KINDS = {
+    Outcome.IMPROVED: Kind.NOTICE,
+    Outcome.NO_BASELINE: Kind.NOTICE,
+    Outcome.INCONCLUSIVE: Kind.WARNING,
+    Outcome.INVALID: Kind.WARNING,
 }
 
 
 def _of_gate(judged: Judged) -> Iterator[Annotation]:
     flag_set = judged.campaign.flag_set
-    for (outcome, reason), names in _said(judged).items():
-        kind, title = _TITLES[outcome]
-        if outcome is not Outcome.NO_BASELINE or not recorded(judged):
-            yield Annotation(kind, f"{title}, {flag_set}", f"{_listed(names)}: {reason}")
+    said = grouped((name, verdict) for name, verdict in unexcused(judged) if verdict.outcome in _KINDS)
+    for verdict, names in said.items():
+        title = f"MTP: {verdict.outcome.value}, {flag_set}"
+        yield Annotation(_KINDS[verdict.outcome], title, f"{_listed(names)}: {verdict.reason}")
     yield from (Annotation(Kind.NOTICE, f"MTP: note, {flag_set}", notice) for notice in judged.notices)
-
-
-def _said(judged: Judged) -> dict[tuple[Outcome, str], list[str]]:
-    """The sentences to say, each once, with whom it is about."""
-    said: dict[tuple[Outcome, str], list[str]] = {}
-    for name, verdict in dict.fromkeys(_verdicts(judged)):
-        if verdict.outcome in _TITLES:
-            said.setdefault((verdict.outcome, verdict.reason), []).append(name)
-    return said
-
-
-def _verdicts(judged: Judged) -> Iterator[tuple[str, Verdict]]:
-    for result in judged.results:
-        yield from ((result.prompt_class, verdict) for verdict in (result.speed, result.drafts))
-    yield from ((one.rate.value, one.verdict) for one in judged.rates)
 
 
 def _of_history(verdict: HistoryVerdict | None, unreadable: Sequence[Unreadable]) -> Iterator[Annotation]:
@@ -91,8 +77,7 @@ def _of_history(verdict: HistoryVerdict | None, unreadable: Sequence[Unreadable]
 
 
 def _surprising(one: Surprise) -> Annotation:
-    expected = f"[{one.low:.4g}, {one.high:.4g}] was expected ({one.level:.1%})"
-    return Annotation(Kind.WARNING, "MTP: surprise", f"{one.key}: {one.value:.4g} where {expected}")
+    return Annotation(Kind.WARNING, "MTP: surprise", f"{one.key} {surprising(one)}")
 
 
 def _fitting(found: list[Annotation]) -> list[Annotation]:
@@ -102,7 +87,7 @@ def _fitting(found: list[Annotation]) -> list[Annotation]:
     return [*found[: MOST - 1], Annotation(found[0].kind, "MTP: more", f"{rest} more of these: see the summary.")]
 
 
-def _listed(names: list[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     rest = len(names) - _SHOWN_NAMES
     return ", ".join([*names[:_SHOWN_NAMES], *([f"{rest} more"] if rest > 0 else [])])
 

@@ -1,7 +1,7 @@
 """Baselines for a reader: what is on record since when, and what a run would change of it."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from pytest_mtp.core.baseline import BaselineFile, Recorded, merged
 from pytest_mtp.core.sample import Campaign
@@ -37,12 +37,20 @@ def difference(path: str, sessions: Sequence[Recorded], campaign: Campaign, now:
 
 
 def _provenance(one: Recorded, now: datetime) -> str:
-    days = (now - datetime.fromisoformat(one.recorded_at)).days
     around = one.campaign.circumstances
     return (
         f"{around.build_label}, {around.model_label}, {len(one.campaign.valid)} blocks, recorded "
-        f"{one.recorded_at[:10]} ({days} days ago) by {one.recorder}"
+        f"{one.recorded_at[:10]}{_age(one.recorded_at, now)} by {one.recorder}"
     )
+
+
+def _age(recorded_at: str, now: datetime) -> str:
+    """In days; nothing where a file says another thing than a time."""
+    try:
+        then = datetime.fromisoformat(recorded_at)
+    except ValueError:
+        return ""
+    return f" ({(now - then.replace(tzinfo=then.tzinfo or UTC)).days} days ago)"
 
 
 def _speedup(campaign: Campaign, name: str) -> str:

@@ -23,7 +23,7 @@ def comparison(judged: Judged, compared: Compared) -> Iterator[Line]:
     for result in judged.results:
         yield from _class(result)
     yield from (Line(text, tone_of(one.verdict.outcome)) for one in judged.rates if (text := _rate(one)))
-    yield from (Line(said) for said in _control(compared))
+    yield from (Line(said) for said in control(compared))
     found = [one.detectable for one in judged.results if one.detectable is not None]
     if found:
         yield Line(f"Losses of {max(found):.1%} beyond the margin would have been found 4 times in 5.")
@@ -81,7 +81,8 @@ def _rate(one: RateResult) -> str:
     )
 
 
-def _control(compared: Compared) -> Iterator[str]:
+def control(compared: Compared) -> Iterator[str]:
+    """What the control says of the session, or that two sessions have none."""
     change = control_change(compared)
     if not compared.paired:
         yield "Two sessions, so without pairs and control: what changed on the machine in between counts as well."

@@ -1,9 +1,10 @@
-"""The verdict about one flag set in a phrase, as it opens a comment and a summary."""
+"""The verdict in a word, which is the same wherever a run is shown; about one flag set also in a phrase."""
 
 from collections.abc import Iterable
 from enum import IntEnum
 
-from pytest_mtp.core.run_report import Judged
+from pytest_mtp.core.history_verdict import HistoryVerdict
+from pytest_mtp.core.run_report import Judged, RunReport
 from pytest_mtp.core.verdict import ClassResult, Outcome, Verdict
 
 
@@ -16,9 +17,19 @@ class Word(IntEnum):
     ERROR = 3
 
 
+def word_of(report: RunReport, history: HistoryVerdict | None = None) -> Word:
+    """The word for a whole run: the worst of its flag sets and of its history."""
+    words = [conclusion(judged)[0] for judged in report.judged]
+    if history is not None and history.red:
+        words.append(Word.FAIL)
+    return max(words, default=Word.UNDECIDED)
+
+
 def conclusion(judged: Judged) -> tuple[Word, str]:
     """The word, and of how many classes and why: what a comma would follow the word with."""
     results, of = judged.results, f"of {len(judged.results)} classes"
+    if not results:
+        return Word.UNDECIDED, "nothing was measured"
     failed = [one for one in results if one.speed.outcome is Outcome.ERROR]
     if failed:
         return Word.ERROR, f"{len(failed)} {of} without a measurement"
@@ -52,7 +63,7 @@ def _unlost(judged: Judged, of: str) -> tuple[Word, str]:
 
 
 def _red(result: ClassResult) -> bool:
-    return any(True for _ in _reds((result,)))
+    return any(_reds((result,)))
 
 
 def _reds(results: Iterable[ClassResult]) -> Iterable[Verdict]:

@@ -56,6 +56,11 @@ def outcome_and_cause(verdict: Verdict) -> str:
     return f"{verdict.outcome.value}{cause}"
 
 
+def first_line(reason: str) -> str:
+    """A reason without the log that may follow it."""
+    return reason.partition("\n")[0]
+
+
 def everything(report: RunReport) -> Iterator[str]:
     """The table of the terminal, folded."""
     texts = (one_line(line.text).replace("```", "'''") for line in lines(report, _WIDTH))
@@ -80,7 +85,7 @@ def _judged(judged: Judged) -> Iterator[str]:
         yield ""
     yield from compared_classes(judged)
     said = dict.fromkeys(verdict.reason for verdict in judged.verdicts if not verdict.outcome.passes)
-    yield from (f"- {for_markdown(reason.partition(chr(10))[0])}" for reason in said)
+    yield from (f"- {for_markdown(first_line(reason))}" for reason in said)
     if said:
         yield ""
 

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from pytest_mtp.core.amount import memory_amount
-from pytest_mtp.core.history import Key, Metric
-from pytest_mtp.core.history_verdict import HistoryVerdict, LevelChange, Surprise
+from pytest_mtp.core.history_reason import quantity
+from pytest_mtp.core.history_verdict import HistoryVerdict, LevelChange
 from pytest_mtp.core.run_report import Judged, RunReport
 from pytest_mtp.core.verdict import ClassResult, Outcome
 from pytest_mtp.reports.comparison import sides
-from pytest_mtp.reports.conclusion import Word, conclusion, recorded
+from pytest_mtp.reports.conclusion import Word, conclusion, word_of
 from pytest_mtp.reports.escaping import for_markdown
-from pytest_mtp.reports.markdown import compared_classes, everything, folded, outcome_and_cause, table
+from pytest_mtp.reports.markdown import compared_classes, everything, first_line, folded, outcome_and_cause, table
+from pytest_mtp.reports.reasons import reasons
+from pytest_mtp.reports.surprise import surprising
 
 MOST_BYTES = 2**20 - 2**16
 """A page takes 2**20 of a step, which may have something of its own to say."""
@@ -18,7 +19,6 @@ _CUT = "The rest is too long for this page: see report.json, or report.html."
 _CLASSES = ("class", "plain tok/s", "mtp tok/s", "speedup", "limit", "tokens/step", "step cost", "verdict")
 _CHANGES = ("series", "was", "is", "change", "since run", "build", "acknowledged")
 _SHOWN_CHANGES = 20
-_FEW = 10
 
 
 def summary(report: RunReport, verdict: HistoryVerdict | None = None) -> str:
@@ -51,19 +51,18 @@ def _folded(report: RunReport, verdict: HistoryVerdict | None) -> Iterator[Itera
 def _verdict(report: RunReport, verdict: HistoryVerdict | None) -> Iterator[str]:
     """The word for all, then each flag set and the history with its own."""
     told = [(judged, *conclusion(judged)) for judged in report.judged]
-    word = max((one for _, one, _ in told), default=Word.UNDECIDED)
-    if verdict is not None and verdict.red:
-        word = max(word, Word.FAIL)
-    yield f"## MTP: {word.name}"
+    yield f"## MTP: {word_of(report, verdict).name}"
     yield ""
     for judged, one, said in told:
         blocks = f"{len(judged.campaign.valid)} blocks"
         yield f"- flag set {for_markdown(judged.campaign.flag_set)}: {one.name}, {said}, {blocks}"
     if verdict is not None:
-        said = (
-            f"FAIL, {_count(verdict.reasons, 'loss', 'losses')}" if verdict.red else "no loss that is not acknowledged"
+        word, said = (
+            (Word.FAIL, _count(verdict.reasons, "loss", "losses"))
+            if verdict.red
+            else (Word.PASS, "no loss that nobody acknowledged")
         )
-        yield f"- history: {said}, {_count(verdict.changes, 'change', 'changes')} of level in all"
+        yield f"- history: {word.name}, {said}, {_count(verdict.changes, 'change', 'changes')} of level in all"
     yield ""
     yield _provenance(report)
     yield ""
@@ -79,7 +78,7 @@ def _provenance(report: RunReport) -> str:
 
 def _flag_set(judged: Judged) -> Iterator[str]:
     changed = [one for one in judged.results if _changed(one)]
-    said = dict(_said(judged))
+    said = reasons(judged)
     if not changed and not said and not judged.notices:
         return
     yield f"### Flag set {for_markdown(judged.campaign.flag_set)}"
@@ -91,24 +90,14 @@ def _flag_set(judged: Judged) -> Iterator[str]:
     elif changed:
         yield from table(_CLASSES, map(_cells, changed))
         yield ""
-    yield from (f"- {for_markdown(', '.join(names))}: {reason}" for reason, names in said.items())
+    for one, names in said.items():
+        yield f"- {for_markdown(', '.join(names))}: {one.outcome.value}: {for_markdown(first_line(one.reason))}"
     yield from (f"- note: {for_markdown(notice)}" for notice in judged.notices)
     yield ""
 
 
 def _changed(result: ClassResult) -> bool:
     return {result.speed.outcome, result.drafts.outcome} != {Outcome.PASS} or result.speed.cause is not None
-
-
-def _said(judged: Judged) -> dict[str, list[str]]:
-    """Every reason that is no plain pass, once, with whom it is about."""
-    verdicts = [(one.prompt_class, verdict) for one in judged.results for verdict in (one.speed, one.drafts)]
-    said: dict[str, list[str]] = {}
-    for name, one in dict.fromkeys([*verdicts, *((rate.rate.value, rate.verdict) for rate in judged.rates)]):
-        excused = one.outcome is Outcome.NO_BASELINE and recorded(judged)
-        if not excused and (not one.outcome.passes or one.cause is not None):
-            said.setdefault(f"{one.outcome.value}: {for_markdown(one.reason.partition(chr(10))[0])}", []).append(name)
-    return said
 
 
 def _cells(result: ClassResult) -> tuple[str, ...]:
@@ -138,7 +127,7 @@ def _history(verdict: HistoryVerdict) -> Iterator[str]:
     yield "### History"
     yield ""
     yield from (f"- {for_markdown(reason)}" for reason in verdict.reasons)
-    yield from (f"- surprise: {_surprising(one)}" for one in verdict.surprises)
+    yield from (f"- surprise: {for_markdown(f'{one.key} {surprising(one)}')}" for one in verdict.surprises)
     yield from (f"- note: {for_markdown(notice)}" for notice in verdict.notices)
     yield ""
     if open_losses:
@@ -155,26 +144,13 @@ def _change(one: LevelChange) -> tuple[str, ...]:
     seen = one.acknowledged
     return (
         for_markdown(str(one.key)),
-        _number(one.key, one.before),
-        _number(one.key, one.after),
+        quantity(one.key, one.before),
+        quantity(one.key, one.after),
         f"{one.change:+.1%}{' (loss)' if one.loss else ''}",
         for_markdown(one.run),
         for_markdown(one.build),
         "" if seen is None else for_markdown(f"{seen.who}: {seen.reason}"),
     )
-
-
-def _surprising(one: Surprise) -> str:
-    low, value, high = (_number(one.key, number) for number in (one.low, one.value, one.high))
-    again = ", as the run before" if one.recurs else ""
-    sense = "a loss" if one.loss else "no loss"
-    return f"{for_markdown(str(one.key))} is {value}, {low} to {high} was expected ({one.level:.1%}); {sense}{again}"
-
-
-def _number(key: Key, value: float) -> str:
-    if key.metric == Metric.MEMORY.value:
-        return memory_amount(value)
-    return f"{value:.3f}" if value < _FEW else f"{value:.1f}"
 
 
 def _count(things: Sequence[object], one: str, many: str) -> str:

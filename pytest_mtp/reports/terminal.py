@@ -14,8 +14,10 @@ from pytest_mtp.core.stability import block_sd, working_share, worst_block_sd
 from pytest_mtp.core.traffic import share
 from pytest_mtp.core.verdict import ClassResult, Limit, Outcome
 from pytest_mtp.reports.comparison import comparison
+from pytest_mtp.reports.conclusion import recorded
 from pytest_mtp.reports.escaping import for_log
 from pytest_mtp.reports.line import NAME, Line, Tone, shortened, tone_of
+from pytest_mtp.reports.reasons import grouped, verdicts, worth_a_word
 
 _WIDE = 128
 
@@ -34,6 +36,9 @@ def wrapped(lines: Iterable[Line], width: int) -> Iterator[Line]:
 
 
 def _unwrapped(report: RunReport, width: int) -> Iterator[Line]:
+    if not report.judged:
+        yield Line(f"profile {report.profile}: nothing was measured.")
+        return
     yield from _provenance(report)
     for judged in report.judged:
         yield Line("")
@@ -50,16 +55,11 @@ def _unwrapped(report: RunReport, width: int) -> Iterator[Line]:
 
 def _reasons(judged: Judged) -> Iterator[Line]:
     """One sentence per verdict that is no pass; the same sentence of several classes once."""
-    said: dict[str, list[str]] = {}
-    of_classes = [(one.prompt_class, verdict) for one in judged.results for verdict in (one.speed, one.drafts)]
-    for name, verdict in dict.fromkeys([*of_classes, *((one.rate.value, one.verdict) for one in judged.rates)]):
-        # A pass with a cause is a loss that is none: it is said all the same.
-        if not verdict.outcome.passes or verdict.cause is not None:
-            said.setdefault(f"{verdict.outcome.value}: {verdict.reason}", []).append(name)
-    for reason, names in said.items():
-        first, *rest = reason.splitlines()
-        tone = tone_of(Outcome(reason.split(":")[0]))
-        yield Line(f"{', '.join(names)}: {first}", tone)
+    # Also where a missing baseline was recorded just now: the tests were skipped for it.
+    said = grouped((name, verdict) for name, verdict in verdicts(judged) if worth_a_word(verdict))
+    for verdict, names in said.items():
+        first, *rest = verdict.reason.splitlines() or [""]
+        yield Line(f"{', '.join(names)}: {verdict.outcome.value}: {first}", tone_of(verdict.outcome))
         yield from (Line(f"  {line}") for line in rest)
 
 
@@ -220,8 +220,8 @@ def next_steps(report: RunReport) -> Iterator[str]:
         yield "Undecided classes need a quieter machine or more blocks: --mtp-set 'gates.looks=[8, 16, 24]'."
     if compared:
         return
-    recorded = any("recorded to" in notice for judged in report.judged for notice in judged.notices)
-    if not recorded and any(not judged.sessions for judged in report.judged):
+    just_recorded = any(map(recorded, report.judged))
+    if not just_recorded and any(not judged.sessions for judged in report.judged):
         yield "No baseline for this machine yet: record one with --mtp-update-baselines=new."
     sources = dict.fromkeys(reference.source for judged in report.judged for reference in judged.references.values())
     yield from (f"Reference: {source}." for source in sources)

@@ -8,7 +8,8 @@ from pytest_mtp.core.sample import ArmFailure, Campaign
 from pytest_mtp.core.verdict import ClassResult
 from pytest_mtp.reports.comparison import sides
 from pytest_mtp.reports.escaping import for_markdown, one_line
-from pytest_mtp.reports.markdown import outcome_and_cause, table
+from pytest_mtp.reports.markdown import first_line, outcome_and_cause, table
+from pytest_mtp.reports.reasons import grouped, verdicts
 
 _HEADER = (
     "class", "plain tok/s", "mtp tok/s", "speedup", "interval", "tau", "acceptance", "step cost", "baseline",
@@ -151,15 +152,10 @@ def _baseline(one: ClassResult) -> str:
 
 def _losses(judged: Judged, masked: Masked) -> Iterator[str]:
     """Why each red verdict is red, the same sentence once."""
-    told = [(one.prompt_class, verdict) for one in judged.results for verdict in (one.speed, one.drafts)]
-    told += [(one.rate.value, one.verdict) for one in judged.rates]
-    said: dict[str, list[str]] = {}
-    for name, verdict in told:
-        if verdict.outcome.lost:
-            reason = masked(verdict.reason).partition("\n")[0]
-            said.setdefault(f"{outcome_and_cause(verdict)}: {reason}", []).append(name)
-    for reason, names in said.items():
-        yield f"- {for_markdown(', '.join(dict.fromkeys(names)))}: {for_markdown(reason)}"
+    said = grouped((name, verdict) for name, verdict in verdicts(judged) if verdict.outcome.lost)
+    for verdict, names in said.items():
+        reason = f"{outcome_and_cause(verdict)}: {first_line(masked(verdict.reason))}"
+        yield f"- {for_markdown(', '.join(names))}: {for_markdown(reason)}"
     if said:
         yield ""
 

@@ -1,10 +1,10 @@
-"""The changes that somebody looked at: ``acknowledged.toml``, kept beside the history and edited by hand.
+"""The changes that somebody looked at: ``acknowledged.toml``, kept beside the baselines and edited by hand.
 
 One table per change::
 
     [[change]]
     series = "phantom/n3/*/speedup"
-    run = "2026-03-04T02-00-00Z"
+    run = "20260304T020000-phantom-1a2b3c4d"
     reason = "the sampler moved to the GPU"
     who = "Ada"
 """

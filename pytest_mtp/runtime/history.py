@@ -13,12 +13,10 @@ from pytest_mtp import __version__
 from pytest_mtp.core.history import Entry, Unreadable, entries_of
 from pytest_mtp.core.run_report import RunReport
 from pytest_mtp.errors import InputError, MtpError
-from pytest_mtp.runtime.store import encoded, load_report, write_bytes, write_json
+from pytest_mtp.runtime.store import MOST_BYTES, encoded, load_report, write_bytes, write_json
 
 IMPORTED_VERSION = 1
 
-# Far above any run; what is larger is no run, and reading it would take the memory of the machine.
-_MOST_BYTES = 256 * 2**20
 _SUFFIX = ".json"
 
 
@@ -144,8 +142,8 @@ def _stamp(path: Path) -> str:
         told = path.stat()
     except OSError as error:
         raise InputError(f"It cannot be read: {error}.") from error
-    if not path.is_file() or told.st_size > _MOST_BYTES:
-        raise InputError(f"It is no file, or larger than {_MOST_BYTES // 2**20} MiB, which no run is.")
+    if not path.is_file() or told.st_size > MOST_BYTES:
+        raise InputError(f"It is no file, or larger than {MOST_BYTES // 2**20} MiB, which no run is.")
     return f"{told.st_size} {told.st_mtime_ns} {__version__}"
 
 
@@ -164,7 +162,7 @@ def _read(path: Path) -> tuple[Entry, ...]:
         return msgspec.json.decode(raw, type=ImportedFile).imported
     except KeyError as error:
         raise InputError(f"It is no run: it has no {error}. Restore it, or move it away.") from error
-    except (OSError, msgspec.DecodeError, ValueError, RecursionError, ArithmeticError) as error:
+    except (OSError, msgspec.DecodeError, ValueError, LookupError, RuntimeError, ArithmeticError) as error:
         raise InputError(f"It is no run: {error or type(error).__name__}. Restore it, or move it away.") from error
 
 

@@ -40,6 +40,8 @@ def load_profile(name: str, assignments: Sequence[str] = ()) -> "Profile":
 def effective(name: str, assignments: Sequence[str] = ()) -> Effective:
     """The profile and where its values came from; one SettingsError tells every problem, a line each."""
     from pytest_mtp.core.profile_schema import converted
+    from pytest_mtp.core.prompt_library import with_library
+    from pytest_mtp.runtime.prompts import library
 
     layers = (*_chain(name), *map(override, assignments))
     merged = merge(layers)
@@ -47,7 +49,7 @@ def effective(name: str, assignments: Sequence[str] = ()) -> Effective:
     if found:
         raise SettingsError("\n".join(found))
     try:
-        return Effective(converted(merged.document), merged.origins)
+        return Effective(with_library(converted(merged.document), library()), merged.origins)
     except SettingsError as error:
         raise SettingsError(f"Profile {name}: {error}") from error
 

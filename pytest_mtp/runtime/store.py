@@ -16,11 +16,16 @@ from pytest_mtp.errors import InputError
 
 T = TypeVar("T")
 
+MOST_BYTES = 256 * 2**20
+"""Far above any run; what is larger is none, and reading it would take the memory of the machine."""
+
 
 class Baselines:
     """The folder ``baselines/``: ``<fingerprint slug>/<profile>.json``, one file per machine and profile."""
 
     def __init__(self, folder: Path, machine: Fingerprint, profile: str) -> None:
+        if profile in {"", ".", ".."} or set("/\\\0") & set(profile):  # as a stranger's report may say
+            raise InputError(f"{profile!r} is no name of a file, so this profile has no baselines. Give it another.")
         self.path = folder / machine.slug / f"{profile}.json"
         self._empty = BaselineFile(version=BASELINE_VERSION, profile=profile, fingerprint=machine.facts)
 
@@ -53,8 +58,8 @@ def load_published(path: Path) -> tuple[PublishedTable, ...]:
     import msgspec
 
     try:
-        return msgspec.json.decode(path.read_bytes(), type=tuple[PublishedTable, ...])
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        return msgspec.json.decode(_read(path), type=tuple[PublishedTable, ...])
+    except (OSError, msgspec.DecodeError, ValueError, RecursionError) as error:
         raise InputError(f"{path} holds no published tables: {error}. Give a JSON list of tables.") from error
 
 
@@ -81,7 +86,11 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write bytes in the same way."""
+    """Write bytes in the same way; a link stays one, and into a pipe or device, such as /dev/stdout, they go as is."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        path.write_bytes(content)
+        return
+    path = Path(os.path.realpath(path))
     waiting = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,6 +105,15 @@ def write_bytes(path: Path, content: bytes) -> None:
         raise InputError(f"{path} cannot be written: {error}. Name a file in a folder that can be written.") from error
 
 
+def _read(path: Path) -> bytes:
+    """The content of a file, pipes included; ValueError for one without an end."""
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"it is larger than {MOST_BYTES // 2**20} MiB")
+    return content
+
+
 def _decode(
     path: Path,
     kind: type[T],
@@ -105,10 +123,10 @@ def _decode(
     import msgspec
 
     try:
-        return msgspec.convert(migrate(msgspec.json.decode(path.read_bytes(), type=dict[str, Any])), kind)
+        return msgspec.convert(migrate(msgspec.json.decode(_read(path), type=dict[str, Any])), kind)
     except FileNotFoundError as error:
         raise InputError(f"There is no {path}; {made_by} writes one.") from error
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+    except (OSError, msgspec.DecodeError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path} is not a {kind.__name__}: {error}. Restore it or move it away.") from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error

@@ -159,7 +159,7 @@ def test_of_a_hostile_artifact_only_numbers_and_known_words_are_told(tmp_path: P
         result["against"] |= {"mtp": "nan", "low": "1e300", "mtp_tps": True}
     assert commented(document, tmp_path).returncode == 0
     text = (tmp_path / "comment.md").read_text()
-    assert text.splitlines()[1] == "### MTP: FAIL"  # of the speeds over all classes, which it left as they were
+    assert text.splitlines()[1] == "### MTP: ERROR, something was not measured"
     assert "| (a name) | 1.0 → 174.4 | - | - to " in text
     assert "UNKNOWN |" in text
     for trick in ("<script", "@everyone", "evil", "::", "\x1b"):

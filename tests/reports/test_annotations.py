@@ -57,7 +57,7 @@ def test_a_sound_run_and_a_failing_test_say_nothing() -> None:
 
 def test_an_open_answer_is_a_warning() -> None:
     [(command, title, text)] = said(gated(NOISY))
-    assert (command, title) == ("warning", "MTP: undecided, n3")
+    assert (command, title) == ("warning", "MTP: INCONCLUSIVE, n3")
     assert text.startswith("a: speedup 2.00x [")
     assert "96.7% interval" in text
 
@@ -65,12 +65,12 @@ def test_an_open_answer_is_a_warning() -> None:
 def test_an_invalid_campaign_is_one_warning_for_all_its_classes() -> None:
     empty = replace(campaign({"a": (), "b": ()}), stopped="the card was shared")
     [(command, title, text)] = said(gated(empty))
-    assert (command, title) == ("warning", "MTP: invalid, n3")
+    assert (command, title) == ("warning", "MTP: INVALID, n3")
     assert text == "a, b: only 0 valid blocks were measured; the card was shared"
 
 
 def test_a_missing_baseline_is_a_notice_until_it_is_recorded() -> None:
-    assert [one[:2] for one in said(gated(floors={}))] == [("notice", "MTP: no baseline, n3")]
+    assert [one[:2] for one in said(gated(floors={}))] == [("notice", "MTP: NO_BASELINE, n3")]
     noted = said(gated(floors={}, notices=("recorded to baselines/p.json",)))
     assert noted == [("notice", "MTP: note, n3", "recorded to baselines/p.json")]
 
@@ -79,7 +79,7 @@ def test_an_improvement_is_a_notice_to_record_it() -> None:
     better = Verdict(outcome=Outcome.IMPROVED, reason="above; record it: --mtp-update-baselines=all")
     judged = gated()
     judged = replace(judged, results=(replace(judged.results[0], speed=better),))
-    assert said(judged) == [("notice", "MTP: improved, n3", "a: above; record it: --mtp-update-baselines=all")]
+    assert said(judged) == [("notice", "MTP: IMPROVED, n3", "a: above; record it: --mtp-update-baselines=all")]
 
 
 def test_the_history_says_why_it_is_red_since_no_test_does() -> None:

@@ -14,6 +14,7 @@ from pytest_mtp.core.profile import Gate
 from pytest_mtp.core.run_report import Judged, RunReport
 from pytest_mtp.core.sample import ArmFailure, Block, Campaign, Stage
 from pytest_mtp.core.server_spec import Arm
+from pytest_mtp.reports.conclusion import Word
 from pytest_mtp.reports.html import decomposition
 from pytest_mtp.reports.html.axis import Axis, digits, spanning
 from pytest_mtp.reports.html.circumstances import by_hand
@@ -80,7 +81,7 @@ def test_the_numbers_of_every_class_are_text(whole: str) -> None:
 
 
 def test_the_first_sentence_names_the_class_its_loss_and_the_factor(whole: str) -> None:
-    assert re.search(r"<h1.*?LOSS</span> 1 of 9 classes lost: code by 11\.\d%\. A step became dearer\.</h1>", whole)
+    assert re.search(r"<h1.*?FAIL</span> 1 of 9 classes lost: code by 11\.\d%\. A step became dearer\.</h1>", whole)
 
 
 def test_nothing_is_loaded_from_anywhere(whole: str) -> None:
@@ -189,7 +190,7 @@ def test_the_history_draws_changes_boundaries_and_the_expected_range(whole: str)
     text = Read(whole).text
     assert "driver was 565.57, is 570.86" in text
     assert "acknowledged by ada: a new kernel" in text
-    assert "expected 2.14x to 2.20x" in text
+    assert "expected 2.14x to 2.20x by its level of 2.17x" in text
     assert "b11059 · 2.1" in text
 
 
@@ -230,39 +231,46 @@ FAILED = (ArmFailure(arm=Arm.MTP, stage=Stage.START, message="no\nlast line of t
             Judged(
                 campaign=campaign({"a": around(2, 0.01), "b": around(1.5, 0.01)}), gate=Gate(), floors={"a": 1, "b": 1}
             ),
-            "PASS",
+            Word.PASS,
             "Nothing was lost: 2 of 2 classes kept their speed.",
         ),
         (
             Judged(campaign=campaign({"a": around(2, 0.01)}), gate=Gate(), floors={"a": 3}),
-            "LOSS",
+            Word.FAIL,
             "1 of 1 class lost: a by 33.3%. A step became dearer.",
         ),
         (
             Judged(campaign=campaign({"a": around(2, 0.01)}, drafted=0), gate=Gate()),
-            "LOSS",
+            Word.FAIL,
             "1 of 1 class lost: a drafted nothing.",
         ),
         (
+            Judged(
+                campaign=campaign({"a": around(2, 0.01)}), gate=Gate(), notices=("recorded to baselines/here/p.json",)
+            ),
+            Word.PASS,
+            "1 of 1 class recorded as the baseline.",
+        ),
+        (
             Judged(campaign=campaign({"a": around(2, 0.01)}), gate=Gate()),
-            "UNDECIDED",
+            Word.UNDECIDED,
             "1 class measured, with neither baseline nor floor to hold them against.",
         ),
         (
             Judged(
                 campaign=campaign({"a": around(2, 0.2), "b": around(2, 0.01)}), gate=Gate(), floors={"a": 2, "b": 1}
             ),
-            "UNDECIDED",
+            Word.UNDECIDED,
             "No loss is proven, but 1 of 2 classes has no answer.",
         ),
         (
             Judged(campaign=campaign({"a": ()}, failures=FAILED), gate=Gate()),
-            "LOSS",
+            Word.FAIL,
             "1 of 1 class lost: a. The mtp arm does not start.",
         ),
     ],
 )
-def test_the_headline(judged: Judged, word: str, sentence: str) -> None:
+def test_the_headline(judged: Judged, word: Word, sentence: str) -> None:
     said = headline(of(judged.rejudged()), None)
     assert (said.word, said.sentence) == (word, sentence)
 
@@ -270,7 +278,7 @@ def test_the_headline(judged: Judged, word: str, sentence: str) -> None:
 def test_a_loss_that_only_the_history_shows_is_the_headline() -> None:
     quiet = Judged(campaign=campaign({"a": around(2, 0.01)}), gate=Gate(), floors={"a": 1}).rejudged()
     said = headline(of(quiet), pages.spoken())
-    assert (said.word, said.sentence) == ("LOSS", "This run alone shows no loss, the history shows one.")
+    assert (said.word, said.sentence) == (Word.FAIL, "This run alone shows no loss, the history shows one.")
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_a_red_history_fails_a_run_whose_gate_passed() -> None:
     assert text.startswith("## MTP: FAIL\n\n- flag set n3: PASS")
     assert "- history: FAIL, 1 loss, 1 change of level in all" in text
     assert "- quick fell to 1.80 with b7" in text
-    assert "| p/n3/quick/speedup | 2.000 | 1.800 | -10.0% (loss) | r7 | b7 |  |" in text.split("<details>")[0]
+    assert "| p/n3/quick/speedup | 2x | 1.8x | -10.0% (loss) | r7 | b7 |  |" in text.split("<details>")[0]
 
 
 def test_a_quiet_history_is_one_line_and_its_gains_are_folded() -> None:

@@ -11,6 +11,7 @@ from pytest_mtp.core.run_report import REPORT_VERSION, RunReport
 from pytest_mtp.core.verdict import Outcome
 from pytest_mtp.errors import InputError
 from pytest_mtp.runtime.history import History
+from tests.damaged import one_armed
 from tests.reports_of_runs import run_report
 
 
@@ -164,3 +165,11 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None
 def test_a_time_that_is_none_is_refused(history: History) -> None:
     with pytest.raises(InputError, match="'yesterday' is no time"):
         history.add(replace(_report(1), created_at="yesterday"))
+
+
+def test_one_damaged_run_does_not_keep_the_others_from_being_read(history: History) -> None:
+    history.add(_report(1))
+    bad = history.add(one_armed(_report(2)))
+    loaded = history.load()
+    assert [entry.at[8:10] for entry in loaded.entries] == ["01"]
+    assert [one.name for one in loaded.unreadable] == [bad.name]

@@ -1,4 +1,5 @@
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from pytest_mtp.core.fingerprint import Fingerprint
 from pytest_mtp.core.profile import Gate
 from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
 from pytest_mtp.errors import InputError
-from pytest_mtp.runtime.store import Baselines, load_report, write_json
+from pytest_mtp.runtime.store import Baselines, load_report, write_json, write_text
 from tests.campaigns import around, campaign
 
 MEASURED = campaign({"a": around(2.0, 0.01), "b": around(0.7, 0.02)})
@@ -77,3 +78,45 @@ def test_a_report_of_a_newer_format_is_refused(tmp_path: Path) -> None:
 def test_half_a_letter_of_what_a_server_printed_loses_no_report(tmp_path: Path) -> None:
     write_json(tmp_path / "r.json", replace(report(), tool="half \udc80"))
     assert load_report(tmp_path / "r.json").tool == "half ?"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"judged": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        '{"version": 1, "judged": [{"baseline": ' + '{"a": ' * 50_000 + "1" + "}" * 50_002 + "]}",
+    ],
+)
+def test_a_report_nested_without_end_is_named(content: str, tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text(content)
+    with pytest.raises(InputError, match=r"deep\.json is not a RunReport"):
+        load_report(tmp_path / "deep.json")
+
+
+def test_a_file_without_an_end_is_not_read_to_it() -> None:
+    with pytest.raises(InputError, match="/dev/zero is not a RunReport: it is larger than 256 MiB"):
+        load_report(Path("/dev/zero"))
+
+
+def test_a_link_is_written_through(tmp_path: Path) -> None:
+    (tmp_path / "link.json").symlink_to("real.json")
+    write_json(tmp_path / "link.json", report())
+    assert (tmp_path / "link.json").is_symlink()
+    assert load_report(tmp_path / "real.json") == report()
+
+
+def test_what_takes_no_other_in_its_place_is_written_into(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_text(pipe, "through\n")
+    assert os.read(reader, 100) == b"through\n"
+    os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_the_folder_itself_is_no_file_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="cannot be written"):
+        write_text(Path(), "text")
+    assert list(tmp_path.iterdir()) == []

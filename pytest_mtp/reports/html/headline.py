@@ -1,15 +1,17 @@
 """The verdict of a run in one sentence: what lost and which factor moved, or that nothing did, with counts."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pytest_mtp.core.cause import Cause
 from pytest_mtp.core.history_verdict import HistoryVerdict
 from pytest_mtp.core.run_report import Judged, RunReport
-from pytest_mtp.core.verdict import ClassResult, Outcome, Verdict
+from pytest_mtp.core.verdict import ClassResult, Outcome
+from pytest_mtp.reports.conclusion import Word, word_of
 from pytest_mtp.reports.html.mark import Mark, mark_of
 from pytest_mtp.reports.line import Tone
+from pytest_mtp.reports.reasons import grouped, unexcused, worth_a_word
 
 _NAMED = 3
 _MOVED = {
@@ -23,38 +25,43 @@ _MOVED = {
 }
 
 
+_TONES = {Word.PASS: Tone.GOOD, Word.UNDECIDED: Tone.OPEN, Word.FAIL: Tone.BAD, Word.ERROR: Tone.BAD}
+
+
 @dataclass(frozen=True, slots=True)
 class Headline:
     """The sentence, and how it looks."""
 
     sentence: str
-    tone: Tone
-    word: str
-    """One word before it: LOSS, PASS, UNDECIDED or ERROR."""
+    word: Word
+    """That goes before it."""
     counts: tuple[tuple[Mark, int], ...]
     """How many classes have each outcome."""
+
+    @property
+    def tone(self) -> Tone:
+        """By the word."""
+        return _TONES[self.word]
 
 
 def headline(report: RunReport, history: HistoryVerdict | None) -> Headline:
     """The verdict of the whole run; an error goes before a loss, a loss before an open answer."""
     results = [(judged, result) for judged in report.judged for result in judged.results]
     counts = Counter(result.speed.outcome for _, result in results)
-    word, tone, sentence = next(_verdicts(report, results, history))
     marks = tuple((mark_of(outcome), counts[outcome]) for outcome in Outcome if counts[outcome])
-    return Headline(sentence, tone, word, marks)
+    word = word_of(report, history)
+    return Headline(_SENTENCES[word](report, results, history), word, marks)
 
 
 def reasons(report: RunReport) -> tuple[tuple[Mark, str, str], ...]:
     """Of every verdict that is no plain pass its mark, whose it is, and why; the same sentence once for all."""
-    said: dict[Verdict, list[str]] = {}
-    for judged in report.judged:
-        told = [(one.prompt_class, verdict) for one in judged.results for verdict in (one.speed, one.drafts)]
-        told += [(f"all {one.rate.value}", one.verdict) for one in judged.rates]
-        for name, verdict in told:
-            # A pass with a cause is a loss that is none: it is said all the same.
-            if not verdict.outcome.passes or verdict.cause is not None:
-                said.setdefault(verdict, []).append(_name(report, judged, name))
-    return tuple((mark_of(one), ", ".join(dict.fromkeys(names)), one.reason) for one, names in said.items())
+    said = grouped(
+        (_name(report, judged, name), verdict)
+        for judged in report.judged
+        for name, verdict in unexcused(judged)
+        if worth_a_word(verdict)
+    )
+    return tuple((mark_of(one), ", ".join(names), one.reason) for one, names in said.items())
 
 
 def loss(judged: Judged, result: ClassResult) -> float | None:
@@ -66,51 +73,58 @@ def loss(judged: Judged, result: ClassResult) -> float | None:
     return 1 - result.speedup / (result.limit.baseline or result.limit.speedup)
 
 
-def _verdicts(
-    report: RunReport, results: Sequence[tuple[Judged, ClassResult]], history: HistoryVerdict | None
-) -> Iterator[tuple[str, Tone, str]]:
-    """What can be said, the gravest first."""
-    outcomes = [result.speed.outcome for _, result in results]
-    of_all = f"of {_classes(len(results))}"
-    failed = outcomes.count(Outcome.ERROR)
-    if failed:
-        yield "ERROR", Tone.BAD, f"{failed} {of_all} could not be measured."
+_Results = Sequence[tuple[Judged, ClassResult]]
+
+
+def _error(_: RunReport, results: _Results, __: HistoryVerdict | None) -> str:
+    failed = sum(one.speed.outcome is Outcome.ERROR for _, one in results)
+    return f"{failed} of {_classes(len(results))} could not be measured."
+
+
+def _fail(report: RunReport, results: _Results, history: HistoryVerdict | None) -> str:
     lost = [(judged, one) for judged, one in results if one.speed.outcome.lost or one.drafts.outcome.lost]
     if lost:
-        yield "LOSS", Tone.BAD, f"{len(lost)} {of_all} lost: {_worst(report, lost)}.{_moved(lost)}"
+        return f"{len(lost)} of {_classes(len(results))} lost: {_worst(report, lost)}.{_moved(lost)}"
     slower = [rate for judged in report.judged for rate in judged.rates if rate.verdict.outcome is Outcome.REGRESSION]
     if slower:
         said = " and ".join(f"{one.rate.value} fell by {1 - one.change:.1%}" for one in slower)
-        yield "LOSS", Tone.BAD, f"No class lost by itself, but over all classes {said}."
-    if history is not None and history.red:
-        count = len(history.reasons)
-        yield "LOSS", Tone.BAD, f"This run alone shows no loss, the history shows {count if count > 1 else 'one'}."
-    yield from _without_loss(report, outcomes, of_all)
+        return f"No class lost by itself, but over all classes {said}."
+    count = len(history.reasons) if history is not None else 0
+    return f"This run alone shows no loss, the history shows {count if count > 1 else 'one'}."
 
 
-def _without_loss(report: RunReport, outcomes: Sequence[Outcome], of_all: str) -> Iterator[tuple[str, Tone, str]]:
-    new = outcomes.count(Outcome.NO_BASELINE)
-    if outcomes and new == len(outcomes):
-        yield "UNDECIDED", Tone.OPEN, f"{_classes(new)} measured, with neither baseline nor floor to hold them against."
-    waiting = sum(outcome.open for outcome in outcomes)
+def _undecided(report: RunReport, results: _Results, _: HistoryVerdict | None) -> str:
+    if not results:
+        return "Nothing was measured."
+    if all(one.speed.outcome is Outcome.NO_BASELINE for _, one in results):
+        return f"{_classes(len(results))} measured, with neither baseline nor floor to hold them against."
+    waiting = sum(one.speed.outcome.open or one.drafts.outcome.open for _, one in results)
     if waiting:
-        yield "UNDECIDED", Tone.OPEN, f"No loss is proven, but {waiting} {of_all} {_have(waiting)} no answer."
+        return f"No loss is proven, but {waiting} of {_classes(len(results))} {_have(waiting)} no answer."
     rates = [rate.rate.value for judged in report.judged for rate in judged.rates if rate.verdict.outcome.open]
-    if rates:
-        yield (
-            "UNDECIDED",
-            Tone.OPEN,
-            f"No class lost; {' and '.join(rates)} over all classes {_have(len(rates))} no answer.",
-        )
-    gained = outcomes.count(Outcome.IMPROVED)
+    return f"No class lost; {' and '.join(rates)} over all classes {_have(len(rates))} no answer."
+
+
+def _pass(report: RunReport, results: _Results, _: HistoryVerdict | None) -> str:
+    outcomes = [one.speed.outcome for _, one in results]
+    new, gained = outcomes.count(Outcome.NO_BASELINE), outcomes.count(Outcome.IMPROVED)
+    of_all, first = _classes(len(outcomes)), f", {new} recorded as the baseline" if new else ""
+    if new == len(outcomes):
+        return f"{new} of {of_all} recorded as the baseline."
     faster = f", {gained} {'is' if gained == 1 else 'are'} faster" if gained else ""
-    if not outcomes:
-        yield "UNDECIDED", Tone.OPEN, "Nothing was measured."
     kept = "No class of the head lost" if any(one.compared for one in report.judged) else "Nothing was lost"
-    yield "PASS", Tone.GOOD, f"{kept}: {len(outcomes)} {of_all} kept their speed{faster}."
+    return f"{kept}: {len(outcomes) - new} of {of_all} kept their speed{faster}{first}."
 
 
-def _worst(report: RunReport, lost: Sequence[tuple[Judged, ClassResult]]) -> str:
+_SENTENCES: dict[Word, Callable[[RunReport, _Results, HistoryVerdict | None], str]] = {
+    Word.ERROR: _error,
+    Word.FAIL: _fail,
+    Word.UNDECIDED: _undecided,
+    Word.PASS: _pass,
+}
+
+
+def _worst(report: RunReport, lost: _Results) -> str:
     """The classes that lost most, with how much."""
     order = sorted(lost, key=lambda one: -(loss(*one) or 0.0))
     named = [_loss(report, *one) for one in order[:_NAMED]]
@@ -128,7 +142,7 @@ def _loss(report: RunReport, judged: Judged, result: ClassResult) -> str:
     return name if share is None or share <= 0 else f"{name} by {share:.1%}"
 
 
-def _moved(lost: Sequence[tuple[Judged, ClassResult]]) -> str:
+def _moved(lost: _Results) -> str:
     found = [one.speed.cause or one.drafts.cause for _, one in lost]
     causes = dict.fromkeys(_MOVED[cause] for cause in found if cause is not None)
     said = " and ".join(causes)

@@ -24,13 +24,13 @@ class Mark:
     shape: str
     tone: str
     word: str
-    """An outcome as people read it: ``no baseline``."""
+    """The outcome, spelled as everywhere else."""
 
 
 def mark_of(verdict: Verdict | Outcome) -> Mark:
     """The mark of a verdict."""
     outcome = verdict if isinstance(verdict, Outcome) else verdict.outcome
-    return Mark(SHAPES[outcome], tone_of(outcome).value, outcome.value.replace("_", " "))
+    return Mark(SHAPES[outcome], tone_of(outcome).value, outcome.value)
 
 
 PLAIN = Mark("disc", Tone.PLAIN.value, "")

@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pytest_mtp.core.comparison import Compared, control_change, moved
 from pytest_mtp.core.profile import Reference
 from pytest_mtp.core.rate import RateResult
 from pytest_mtp.core.run_report import Judged
 from pytest_mtp.core.verdict import ClassResult
+from pytest_mtp.reports.comparison import control
 from pytest_mtp.reports.html.mark import Mark, mark_of
 from pytest_mtp.reports.html.numeral import NONE, change, change_span, number, share, span, times
-
-_CONTROL_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +72,10 @@ def sentences(judged: Judged) -> Iterator[str]:
     """Which losses could have been found, at which levels, and against what."""
     found = [one.detectable for one in judged.results if one.detectable is not None]
     if found:
-        yield f"Losses of {max(found):.1%} beyond a limit would have been found 4 times in 5."
+        beyond = "a limit" if judged.compared is None else "the margin"
+        yield f"Losses of {max(found):.1%} beyond {beyond} would have been found 4 times in 5."
     if judged.compared is not None:
-        yield from _control(judged.compared)
+        yield from control(judged.compared)
     if judged.sessions:
         blocks = sum(len(one.campaign.valid) for one in judged.sessions)
         count = len(judged.sessions)
@@ -148,14 +147,3 @@ def _rate(one: RateResult) -> Row:
     cause = one.verdict.cause.value if one.verdict.cause else ""
     cells = (number(one.then_tps, 1), number(one.now_tps, 1), change(one.change), change_span(one.low, one.high))
     return Row(f"all {one.rate.value}", mark_of(one.verdict), cause, cells)
-
-
-def _control(compared: Compared) -> Iterator[str]:
-    if not compared.paired:
-        yield "Two sessions, so without pairs and control: what changed on the machine in between counts as well."
-        return
-    found = control_change(compared)
-    if found is not None:
-        held = "it moved, so the session is void" if moved(compared) else "it held"
-        measured = f"{change(found.ratio)} {change_span(*found.interval(_CONTROL_LEVEL))}"
-        yield f"Control: base's mtp arm against itself {measured}; {held}."

@@ -218,8 +218,9 @@ def told_change(one: LevelChange, metric: Metric) -> str:
 def _expected(one: Surprise | None, at: dict[str, float], axis: Axis, metric: Metric) -> Expected | None:
     if one is None or one.run not in at:
         return None
+    again = ", as the run before it" if one.recurs else ""
     said = (
         f"{one.at[:10]} · {one.build}: {level(metric, one.value)}, expected {level(metric, one.low)} to "
-        f"{level(metric, one.high)} ({one.level:.1%}){', as the run before it' if one.recurs else ''}"
+        f"{level(metric, one.high)} by its level of {level(metric, one.level)}{again}"
     )
     return Expected(at[one.run], _down(axis, one.high), _down(axis, one.low), said)
