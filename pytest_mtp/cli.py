@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = COMMANDS[parsed.command].run(parsed)
         sys.stdout.flush()
     except MtpError as error:
-        sys.stderr.write(f"pytest-mtp: {error}\n")
+        sys.stderr.write(f"pytest-mtp: {_harmless(str(error))}\n")
         return 2
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted.\n")
@@ -69,6 +69,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"pytest-mtp: {error}. Mend its rights, free space, or name another.\n")
         return 2
     return status
+
+
+def _harmless(text: str) -> str:
+    """An error's sentences, whose file names and quotations may hold what moves a cursor."""
+    from pytest_mtp.reports.escaping import one_line
+
+    return "\n".join(map(one_line, text.splitlines()))
 
 
 def _speakable() -> None:

@@ -71,6 +71,14 @@ def file(text: str) -> Path:
     return found
 
 
+def folder(text: str) -> Path:
+    """A path that is nothing but a folder, which may be made yet."""
+    found = path(text)
+    if os.path.exists(found) and not os.path.isdir(found):  # noqa: PTH110, PTH112 - as above
+        raise SettingsError(f"{text} is no folder; name one, or one that is not there yet.")
+    return found
+
+
 def yes(text: str) -> bool:
     """True or false, in the usual words."""
     word = text.strip().lower()

@@ -15,7 +15,7 @@ from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.core.settings import Mode, Settings, Update, Vary, parse_duration
 from pytest_mtp.core.tier import Tier
 from pytest_mtp.errors import SettingsError
-from pytest_mtp.option import Option, choice, file, path, yes
+from pytest_mtp.option import Option, choice, file, folder, path, yes
 
 CPU_PROFILE = "phantom"
 GPU_PROFILE = "rtx3090-qwen3.6-27b"
@@ -149,14 +149,14 @@ OPTIONS = (
     ),
     Option(
         "history",
-        path,
+        folder,
         None,
         "keep the run in this folder and judge it by the runs before it (default: neither)",
         "DIR",
     ),
     Option(
         "out",
-        path,
+        folder,
         None,
         "write the report as JSON, HTML, job summary, annotations and dashboard files into this folder "
         "(default: not written)",
@@ -201,6 +201,8 @@ def read_settings(config: pytest.Config) -> Settings:
     mode = _mode(config)
     if mode is Mode.OFF and config.getoption("mtp_bisect"):
         raise SettingsError("--mtp-bisect without --mtp or --mtp-gpu would call every commit good: add one of them.")
+    if values["mtp_history"] is not None and values["mtp_history"] == values["mtp_out"]:
+        raise SettingsError("--mtp-history and --mtp-out are the same folder: what is in a history are runs alone.")
     return _settings(values, mode, config.rootpath)
 
 

@@ -28,6 +28,12 @@ def effective_profile(settings: Settings) -> Profile:
 def checked_profile(settings: Settings) -> Profile:
     """The profile with its overrides, for whatever machine; SettingsError says what is wrong with it."""
     profile = _with_prompts_of(settings.prompts, load_profile(settings.profile, settings.assignments))
+    renamed = any(one.partition("=")[0].strip() == "name" for one in settings.assignments)
+    if settings.prompts is not None and settings.update is not None and not renamed:
+        raise SettingsError(
+            f"A baseline of other prompts would take the place of {profile.name}'s own: give it a name of its own with "
+            "--mtp-set name=my-prompts."
+        )
     if settings.mode is Mode.CPU:
         _refuse_wishes_for_a_card(settings)
     parse_source(settings.source or profile.source.spec)

@@ -81,3 +81,8 @@ def test_ctrl_c_is_one_word(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     monkeypatch.setattr("pytest_mtp.runtime.store.load_report", interrupted)
     assert main(["report", "r.json"]) == 130
     assert capsys.readouterr().err == "Interrupted.\n"
+
+
+def test_an_error_that_quotes_escape_codes_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "\x1b[2Jnothing.json"]) == 2
+    assert "\x1b" not in capsys.readouterr().err

@@ -70,7 +70,7 @@ def run(parsed: argparse.Namespace) -> int:
 def status(report: "RunReport") -> int:
     """What a comparison ends with: 0, 1 for a loss, 17 for no answer."""
     outcomes = [verdict.outcome for judged in report.judged for verdict in judged.verdicts]
-    if any(not one.passes and not one.open for one in outcomes):
+    if any(one.fails for one in outcomes):
         return _LOST
     return UNDECIDED if any(one.open for one in outcomes) else 0
 

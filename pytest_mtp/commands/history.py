@@ -62,7 +62,8 @@ def _show(parsed: argparse.Namespace, history: "History") -> int:
     from pytest_mtp.reports.history_table import details
 
     loaded = history.load()
-    found = [entry for entry in loaded.entries if entry.run.startswith(parsed.run)]
+    exact = [entry for entry in loaded.entries if entry.run == parsed.run]
+    found = exact or [entry for entry in loaded.entries if entry.run.startswith(parsed.run)]
     if len({entry.run for entry in found}) != 1:
         said = f"{len({entry.run for entry in found}) or 'no'} runs begin with {parsed.run}"
         raise InputError(f"In {history.folder} {said}; `pytest-mtp history list` names them.")

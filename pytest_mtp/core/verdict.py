@@ -25,6 +25,11 @@ class Outcome(Enum):
         return self in {Outcome.PASS, Outcome.IMPROVED}
 
     @property
+    def fails(self) -> bool:
+        """Whether the test is red."""
+        return not self.passes and not self.open
+
+    @property
     def lost(self) -> bool:
         """Whether MTP is proven to do less than it did."""
         return self in {Outcome.REGRESSION, Outcome.NOT_EXERCISED}

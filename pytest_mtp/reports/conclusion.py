@@ -68,4 +68,4 @@ def _red(result: ClassResult) -> bool:
 
 def _reds(results: Iterable[ClassResult]) -> Iterable[Verdict]:
     both = (verdict for one in results for verdict in (one.speed, one.drafts))
-    return (verdict for verdict in both if not verdict.outcome.passes and not verdict.outcome.open)
+    return (verdict for verdict in both if verdict.outcome.fails)

@@ -87,18 +87,18 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write bytes in the same way; a link stays one, and into a pipe or device, such as /dev/stdout, they go as is."""
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        path.write_bytes(content)
-        return
-    path = Path(os.path.realpath(path))
-    waiting = path.with_name(f".{path.name}.{os.getpid()}")
+    place = Path(os.path.realpath(path)) if path.is_symlink() else path
+    waiting = place.parent / f".{place.name}.{os.getpid()}"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            path.write_bytes(content)
+            return
+        place.parent.mkdir(parents=True, exist_ok=True)
         with waiting.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        waiting.replace(path)
+        waiting.replace(place)
     except OSError as error:
         with suppress(OSError):
             waiting.unlink(missing_ok=True)

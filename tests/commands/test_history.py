@@ -94,3 +94,12 @@ def test_an_empty_folder_says_how_to_begin(
     monkeypatch.chdir(tmp_path)
     assert main(["history", "list"]) == 0
     assert "pytest --mtp --mtp-history history" in capsys.readouterr().out
+
+
+def test_a_name_that_is_the_beginning_of_another_names_its_own_run(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (first, *_) = sorted((place / "history").iterdir())
+    first.with_name(f"{first.stem}-again.json").write_bytes(first.read_bytes())
+    assert main(["history", "show", first.stem]) == 0
+    assert first.stem in capsys.readouterr().out

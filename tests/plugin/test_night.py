@@ -104,3 +104,9 @@ def _at_speed(report: RunReport, speed: float) -> RunReport:
         return replace(one, campaign=replace(one.campaign, blocks=tuple(map(block, one.campaign.blocks)))).rejudged()
 
     return replace(report, judged=tuple(map(judged, report.judged)))
+
+
+def test_folders_that_cannot_be_are_refused_before_anything_is_measured(gate: Gate, pytester: pytest.Pytester) -> None:
+    (pytester.path / "file").write_text("")
+    for words in (("--mtp-history=file",), ("--mtp-out=file",), ("--mtp-history=both", "--mtp-out=both")):
+        assert gate(FLOOR, *words).ret == pytest.ExitCode.USAGE_ERROR

@@ -78,3 +78,11 @@ def test_a_file_that_is_not_there_is_named(suite: pytest.Pytester, name: str, se
     result = suite.runpytest_inprocess("--mtp", "--co", "--mtp-prompts", name)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([sentence])
+
+
+def test_a_baseline_of_other_prompts_needs_a_name_of_its_own(suite: pytest.Pytester) -> None:
+    words = (*_REAL, "--mtp-prompts", written(suite, '{"poem": "A poem."}'), "--mtp-update-baselines=all")
+    refused = suite.runpytest_inprocess(*words, "test_mine.py")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*--mtp-set name=my-prompts*"])
+    assert suite.runpytest_inprocess(*words, "--mtp-set=name=mine", "test_mine.py").ret == 0

@@ -41,11 +41,11 @@ class Origin:
             raise InputError("The file does not say when it was measured: tell the time as 2026-05-06T12:00:00Z.")
         try:
             when = datetime.fromisoformat(said)
-        except ValueError as error:
+            # Without a zone it is taken for UTC: astimezone() would ask this machine for its own.
+            zoned = when if when.tzinfo else when.replace(tzinfo=UTC)
+            return zoned.astimezone(UTC).isoformat(timespec="seconds")
+        except (ValueError, OverflowError) as error:
             raise InputError(f"{said!r} is no time: tell it as 2026-05-06T12:00:00Z.") from error
-        # Without a zone it is taken for UTC: astimezone() would ask this machine for its own.
-        zoned = when if when.tzinfo else when.replace(tzinfo=UTC)
-        return zoned.astimezone(UTC).isoformat(timespec="seconds")
 
     def entry(
         self,
