@@ -7,11 +7,11 @@ number of series, and a surprise gets the square root of that for each of its tw
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_mtp.core.change_point import FEWEST_POINTS
-from pytest_mtp.core.history import Series
+from pytest_mtp.core.history import Key, Metric, Series
 from pytest_mtp.core.history_reason import (
     acknowledged_nothing,
     beginnings,
@@ -60,12 +60,20 @@ def judge_history(
     trails = [past.current for past in pasts if past.current is not None]
     tail = math.sqrt(p)
     surprises = [(one, surprise) for one in trails if (surprise := one.surprise(tail)) is not None]
+    losses = [*_losses(trails), *_recurring(surprises, tail)]
+    excused = _excused({key for key, _ in losses}, [one.key for one in trails])
     return HistoryVerdict(
         run=run,
         changes=_oldest_first(change for past in pasts for one in past.trails for change in one.changes),
         surprises=tuple(surprise for _, surprise in surprises),
-        reasons=(*_losses(trails), *_recurring(surprises, tail)),
-        notices=(*_begun(pasts), *_silent(pasts, run), *_gains(trails), *_idle(series, acknowledged)),
+        reasons=tuple(said for key, said in losses if key not in excused),
+        notices=(
+            *(f"{said} No loss: its class is as fast as it was." for key, said in losses if key in excused),
+            *_begun(pasts),
+            *_silent(pasts, run),
+            *_gains(trails),
+            *_idle(series, acknowledged),
+        ),
     )
 
 
@@ -99,16 +107,30 @@ def _oldest_first(changes: Iterable[LevelChange]) -> tuple[LevelChange, ...]:
     return tuple(sorted(changes, key=lambda one: (one.at, one.run, one.key)))
 
 
-def _losses(trails: Iterable[Trail]) -> tuple[str, ...]:
-    return tuple(loss_sentence(change, one.changes[-1].after) for one in trails for change in one.standing)
+def _losses(trails: Iterable[Trail]) -> Iterator[tuple[Key, str]]:
+    for one in trails:
+        yield from ((one.key, loss_sentence(change, one.changes[-1].after)) for change in one.standing)
 
 
-def _recurring(surprises: Iterable[tuple[Trail, Surprise]], tail: float) -> tuple[str, ...]:
-    return tuple(
-        surprise_sentence(surprise, one, one.streak(tail))
-        for one, surprise in surprises
-        if surprise.loss and surprise.recurs
-    )
+def _recurring(surprises: Iterable[tuple[Trail, Surprise]], tail: float) -> Iterator[tuple[Key, str]]:
+    for one, surprise in surprises:
+        if surprise.loss and surprise.recurs:
+            yield one.key, surprise_sentence(surprise, one, one.streak(tail))
+
+
+_FACTORS = frozenset({Metric.TAU.value, Metric.STEP_COST.value})
+_SPEEDS = frozenset({Metric.SPEEDUP.value, Metric.MTP_TPS.value})
+
+
+def _excused(lost: Collection[Key], measured: Iterable[Key]) -> frozenset[Key]:
+    """Factors that got worse while the class' own speeds held: a good change may lower acceptance."""
+    timed = {_class(key) for key in measured if key.metric in _SPEEDS}
+    slower = {_class(key) for key in lost if key.metric in _SPEEDS}
+    return frozenset(key for key in lost if key.metric in _FACTORS and _class(key) in timed - slower)
+
+
+def _class(key: Key) -> tuple[str, str, str]:
+    return key.profile, key.flag_set, key.prompt_class
 
 
 def _begun(pasts: Iterable[_Past]) -> tuple[str, ...]:

@@ -252,10 +252,24 @@ def test_series_that_the_run_did_not_measure_do_not_share_the_chance() -> None:
     assert tonight(weak, *others).red
 
 
+def test_fewer_accepted_drafts_in_a_class_that_is_as_fast_as_it_was_are_a_notice() -> None:
+    tau, speed = series([3.0] * 20 + [2.5] * 3, Metric.TAU), series([1.5] * 23)
+
+    verdict = tonight(tau, speed)
+
+    assert not verdict.red
+    (notice,) = verdict.notices
+    assert notice.startswith("phantom/n3/code/tau fell by 16.7 %")
+    assert notice.endswith("No loss: its class is as fast as it was.")
+    assert len(tonight(tau, series([1.5] * 20 + [1.2] * 3)).reasons) == 2
+
+
 def test_every_loss_has_its_own_reason() -> None:
     lower = [3.0] * 20 + [2.5] * 3
 
-    verdict = tonight(series(lower, Metric.TAU), series(lower, Metric.TAU, "chat"), series([3.0] * 23, Metric.SPEEDUP))
+    verdict = tonight(
+        series(lower, Metric.TAU), series(lower, Metric.TAU, "chat"), series([3.0] * 23, Metric.SPEEDUP, "story")
+    )
 
     assert [one.split(" ")[0] for one in verdict.reasons] == ["phantom/n3/code/tau", "phantom/n3/chat/tau"]
 
