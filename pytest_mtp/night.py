@@ -1,5 +1,6 @@
 """A run as one night of many: keep it, hold it against the nights before, and write what people look at."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -48,8 +49,18 @@ def night(settings: Settings, report: RunReport) -> Night:
     return found if settings.out is None else _written(settings.out, report, found)
 
 
-def _judged(folder: Path, settings: Settings, report: RunReport) -> Night:
+def judged(series: Sequence[Series], run: str, baselines: Path) -> HistoryVerdict:
+    """What the history says of a run, but for the changes acknowledged in the folder of the baselines.
+
+    MtpError where Otava is not installed, InputError where the acknowledgements cannot be read.
+    """
+    from pytest_mtp.core.nightly import judge_history
     from pytest_mtp.runtime.acknowledged import load_acknowledged
+
+    return judge_history(series, run, load_acknowledged(baselines / ACKNOWLEDGED))
+
+
+def _judged(folder: Path, settings: Settings, report: RunReport) -> Night:
     from pytest_mtp.runtime.history import History
 
     if not entries_of("", report):
@@ -60,9 +71,7 @@ def _judged(folder: Path, settings: Settings, report: RunReport) -> Night:
     series = series_of(loaded.entries)
     said = f"Kept as {kept.name}, run {len({one.run for one in loaded.entries})} of {folder}."
     try:
-        from pytest_mtp.core.nightly import judge_history
-
-        verdict = judge_history(series, kept.stem, load_acknowledged(settings.baselines / ACKNOWLEDGED))
+        verdict = judged(series, kept.stem, settings.baselines)
     except MtpError as error:
         notices = (said, f"The history was not judged: {error}")
         return Night(series=series, unreadable=loaded.unreadable, notices=notices, unjudged=True)

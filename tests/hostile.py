@@ -57,7 +57,7 @@ def hostile_verdict(words: str = WORDS) -> HistoryVerdict:
     )
     seen = Acknowledgement(series=words, run=words, reason=words, who=words)
     surprise = Surprise(
-        key=key, run=words, at=words, build=words, value=1.0, low=1.9, high=2.1, level=2.0, loss=True, recurs=True
+        key=key, run=words, at=words, build=words, value=1.0, low=1.9, high=2.1, mean=2.0, loss=True, recurs=True
     )
     return HistoryVerdict(
         run=words,

@@ -139,7 +139,7 @@ def spoken(count: int = 365) -> HistoryVerdict:
     )
     surprise = Surprise(
         key=replace(key, prompt_class="json"), run=f"night-{count - 1:04}", at=day(count - 1, count),
-        build="b11364", value=2.12, low=2.14, high=2.2, level=2.17, loss=True, recurs=False,
+        build="b11364", value=2.12, low=2.14, high=2.2, mean=2.17, loss=True, recurs=False,
     )  # fmt: skip
     reason = f"{key}: 2.45x to 2.20x (-10.2%) since b{11000 + loss}, which nobody acknowledged"
     return HistoryVerdict(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_mtp.commands.soundness import judging
+from pytest_mtp.core.speedup import FEWEST_BLOCKS
 from pytest_mtp.errors import InputError
 from pytest_mtp.options import add_plain
 
@@ -110,14 +111,11 @@ def _difference(run: str, baselines: "Baselines", campaign: "Campaign") -> list[
         return difference(str(baselines.path), sessions, campaign, datetime.now(UTC))
 
 
-_FEWEST_BLOCKS = 2
-
-
 def _refusal(compared: bool, failed: bool, blocks: int) -> str | None:  # noqa: FBT001 - facts, not switches
     """Why a campaign is no baseline; ``None`` where it can be one."""
     if compared:
         return "it was compared with another build instead of measured alone"
-    if failed or blocks < _FEWEST_BLOCKS:
+    if failed or blocks < FEWEST_BLOCKS:
         return "an arm failed, or it has fewer than two valid blocks"
     return None
 

@@ -98,13 +98,10 @@ def _verdict(parsed: argparse.Namespace, series: "tuple[Series, ...]") -> "Histo
     """What the history says of the file, where the file is of the history."""
     if not any(point.run == parsed.file.stem for one in series for point in one.points):
         return None
-    from pytest_mtp.core.nightly import judge_history
-    from pytest_mtp.night import ACKNOWLEDGED
+    from pytest_mtp.night import judged
     from pytest_mtp.options import plain_settings
-    from pytest_mtp.runtime.acknowledged import load_acknowledged
 
-    acknowledged = load_acknowledged(plain_settings(parsed).baselines / ACKNOWLEDGED)
-    return judge_history(series, parsed.file.stem, acknowledged)
+    return judged(series, parsed.file.stem, plain_settings(parsed).baselines)
 
 
 def _say(lines: "Sequence[str]") -> None:

@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from pytest_mtp.core.speedup import Estimate
-
-_FEWEST_BLOCKS = 2
+from pytest_mtp.core.speedup import FEWEST_BLOCKS, Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class Change:
         """Two-sided interval of the ratio at ``level``; unbounded where a side has fewer than two blocks."""
         if self.paired is not None:
             return self.paired.interval(level)
-        if min(self.then.blocks, self.now.blocks) < _FEWEST_BLOCKS:
+        if min(self.then.blocks, self.now.blocks) < FEWEST_BLOCKS:
             return 0.0, math.inf
         if self.error == 0:
             return self.ratio, self.ratio
@@ -65,7 +63,7 @@ class Change:
         return self._p(limit, -1) if self.paired is None else self.paired.p_above(limit)
 
     def _p(self, limit: float, sign: int) -> float:
-        if min(self.then.blocks, self.now.blocks) < _FEWEST_BLOCKS:
+        if min(self.then.blocks, self.now.blocks) < FEWEST_BLOCKS:
             return 1.0  # nothing can be rejected
         beyond = sign * (math.log(self.ratio) - math.log(limit))
         if self.error == 0:
@@ -103,7 +101,7 @@ def homogeneous(changes: Sequence[Change], alpha: float = 0.05) -> bool:
     all classes, and only what is left of it tells classes apart. One class, or too few blocks, is homogeneous.
     """
     fewest = min((min(one.then.blocks, one.now.blocks) for one in changes), default=0)
-    if len(changes) <= 1 or fewest < _FEWEST_BLOCKS:
+    if len(changes) <= 1 or fewest < FEWEST_BLOCKS:
         return True
     from scipy.stats import f
 

@@ -20,12 +20,10 @@ from pytest_mtp.core.profile import Gate
 from pytest_mtp.core.rate import Rate, RateResult, judge_rates, rate_changes
 from pytest_mtp.core.sample import ArmFailure, Campaign
 from pytest_mtp.core.server_spec import Arm
-from pytest_mtp.core.speedup import Estimate, faster
+from pytest_mtp.core.speedup import FEWEST_BLOCKS, Estimate, faster
 from pytest_mtp.core.tau import first_difference
 from pytest_mtp.core.tier import Rule, Tier
 from pytest_mtp.core.verdict import AgainstBase, ClassResult, Outcome, Verdict
-
-_FEWEST_BLOCKS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +48,7 @@ class Compared:
 def control_change(compared: Compared) -> Estimate | None:
     """The base's mtp arm against itself, over all classes; ``None`` without a control, or blocks enough."""
     base, control = compared.base, compared.control
-    if control is None or len(control.valid) < _FEWEST_BLOCKS:
+    if control is None or len(control.valid) < FEWEST_BLOCKS:
         return None
     return pooled([faster(control, base, Arm.MTP, name) for name in base.classes])
 
@@ -127,7 +125,7 @@ class _Case:
         if self.head.failures or self.compared.base.failures:
             return _failed(self.head.failures, self.compared.base.failures)
         fewest = min(len(self.head.valid), len(self.compared.base.valid))
-        if fewest < _FEWEST_BLOCKS:
+        if fewest < FEWEST_BLOCKS:
             return Verdict(outcome=Outcome.INVALID, reason=too_few(self.head))
         void = moved(self.compared)
         return None if void is None else Verdict(outcome=Outcome.INVALID, reason=void, cause=Cause.ENVIRONMENT)

@@ -7,12 +7,11 @@ from statistics import median
 
 from pytest_mtp.core.change import Change
 from pytest_mtp.core.sample import Campaign
-from pytest_mtp.core.speedup import Estimate
+from pytest_mtp.core.speedup import FEWEST_BLOCKS, Estimate
 
 _NOISE = 0.03
 """A share that a clock or a bandwidth may differ by without meaning anything."""
 _LEVEL = 0.95
-_FEWEST_BLOCKS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ def memory_bandwidth(campaign: Campaign) -> float | None:
 def _bandwidth(now: Campaign, then: Campaign) -> Iterator[Poorer]:
     """One reading differs from the next by a half where neighbours share the memory: the excuse must be proven."""
     change = Change(_readings(then), _readings(now))
-    if min(change.then.blocks, change.now.blocks) >= _FEWEST_BLOCKS:
+    if min(change.then.blocks, change.now.blocks) >= FEWEST_BLOCKS:
         is_fast, was_fast = change.now.ratio / 1e9, change.then.ratio / 1e9
         said = f"this machine reads its memory at {is_fast:.1f} GB/s, at {was_fast:.1f} GB/s when recorded"
         yield Poorer(1 - change.interval(_LEVEL)[1], said)

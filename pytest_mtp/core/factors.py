@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pytest_mtp.core.sample import Block, Campaign
 from pytest_mtp.core.server_spec import Arm
-from pytest_mtp.core.speedup import Estimate, block_log_ratio, middle_mean, speedup, throughput
+from pytest_mtp.core.speedup import FEWEST_BLOCKS, Estimate, block_log_ratio, middle_mean, speedup, throughput
 from pytest_mtp.core.tau import Acceptance, acceptance
 
 
@@ -38,12 +38,9 @@ def factors(campaign: Campaign, prompt_class: str) -> Factors | None:
     )
 
 
-_FEWEST_BLOCKS = 2  # below two there is no spread, so no interval
-
-
 def factors_of(campaign: Campaign | None, names: tuple[str, ...]) -> dict[str, Factors]:
     """The factors of each of these classes that was measured; of none while there are too few blocks to judge."""
-    if campaign is None or len(campaign.valid) < _FEWEST_BLOCKS:
+    if campaign is None or len(campaign.valid) < FEWEST_BLOCKS:
         return {}
     found = {name: factors(campaign, name) for name in names if name in campaign.classes}
     return {name: one for name, one in found.items() if one is not None}

@@ -13,11 +13,10 @@ from enum import Enum
 from pytest_mtp.core.factors import Factors, factors
 from pytest_mtp.core.run_report import Judged, RunReport
 from pytest_mtp.core.server_spec import Arm
-from pytest_mtp.core.speedup import Estimate
+from pytest_mtp.core.speedup import FEWEST_BLOCKS, Estimate
 from pytest_mtp.core.verdict import Outcome
 
 _LEVEL = 0.95
-_FEWEST_BLOCKS = 2
 
 
 class Metric(Enum):
@@ -200,7 +199,7 @@ def _entry(run: str, report: RunReport, judged: Judged) -> Entry:
 
 def _values(judged: Judged, prompt_class: str) -> dict[Metric, Value]:
     campaign = judged.campaign
-    if campaign.failures or len(campaign.valid) < _FEWEST_BLOCKS:
+    if campaign.failures or len(campaign.valid) < FEWEST_BLOCKS:
         return {}
     found = factors(campaign, prompt_class)
     return {} if found is None else _of_factors(found)

@@ -31,7 +31,7 @@ def gain_sentence(change: LevelChange) -> str:
 def surprise_sentence(surprise: Surprise, trail: Trail, count: int) -> str:
     """Why a value is red that is outside again: of the newest ``count`` runs, each is."""
     good, first, key = trail.points[-count - 1], trail.points[-count], surprise.key
-    low, high, level = (quantity(key, one) for one in (surprise.low, surprise.high, surprise.level))
+    low, high, level = (quantity(key, one) for one in (surprise.low, surprise.high, surprise.mean))
     return (
         f"{key} is {quantity(key, surprise.value)}, the run before {quantity(key, trail.points[-2].value.value)}, "
         f"outside of {low} to {high} that its level of {level} allows, since run {first.run} of build {first.build} "

@@ -55,8 +55,8 @@ class Surprise:
     low: float
     high: float
     """Prediction interval of one more value of the segment."""
-    level: float
-    """Mean of the values before it, in the unit of the series."""
+    mean: float
+    """Of the values before it, in the unit of the series."""
     loss: bool
     recurs: bool
     """Whether the value before it was outside, too."""

@@ -11,12 +11,10 @@ from pytest_mtp.core.power import detectable
 from pytest_mtp.core.rate import Doubt, RateResult, judge_rates, rate_changes
 from pytest_mtp.core.sample import ArmFailure, Campaign
 from pytest_mtp.core.server_spec import Arm
-from pytest_mtp.core.speedup import speedup
+from pytest_mtp.core.speedup import FEWEST_BLOCKS, speedup
 from pytest_mtp.core.tau import first_difference
 from pytest_mtp.core.verdict import ClassResult, Outcome, Verdict
 from pytest_mtp.core.yardsticks import Yardsticks
-
-_FEWEST_BLOCKS = 2  # below two there is no spread, so no interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +38,7 @@ def enough(campaign: Campaign, yardsticks: Yardsticks) -> bool:
 
 def flagged(campaign: Campaign, yardsticks: Yardsticks) -> tuple[str, ...]:
     """The classes that fresh starts must confirm before anything is red; all, where only the engine's speed fell."""
-    if campaign.failures or len(campaign.valid) < _FEWEST_BLOCKS:
+    if campaign.failures or len(campaign.valid) < FEWEST_BLOCKS:
         return ()
     evidence = _evidence(campaign, yardsticks)
     below = tuple(name for name, one in evidence.items() if one.finding is Finding.BELOW)
@@ -160,7 +158,7 @@ class _Case:
             return Recurrence.NOT_ASKED
         if {one.arm for one in self.again.failures} == {Arm.MTP}:
             return Recurrence.CONFIRMED
-        if len(self.again.valid) < _FEWEST_BLOCKS:
+        if len(self.again.valid) < FEWEST_BLOCKS:
             return Recurrence.OPEN
         found = recurring({name: speedup(self.again, name)}, {name: limit.speedup}, self.yardsticks.gate)
         return Recurrence.CONFIRMED if found else Recurrence.REFUTED
@@ -169,7 +167,7 @@ class _Case:
         """The verdict where there is nothing to weigh: an arm failed, blocks are missing, nothing was drafted."""
         if self.campaign.failures:
             return _failed(self.campaign.failures)
-        if len(self.campaign.valid) < _FEWEST_BLOCKS:
+        if len(self.campaign.valid) < FEWEST_BLOCKS:
             return Verdict(outcome=Outcome.INVALID, reason=too_few(self.campaign))
         if now is not None and not now.acceptance.drafted:
             reason = "the mtp arm drafted nothing: the server speculates by name only (see its command and log)"

@@ -2,7 +2,7 @@
 
 import math
 
-_FEWEST_BLOCKS = 2
+from pytest_mtp.core.speedup import FEWEST_BLOCKS
 
 
 def power(effect: float, sd: float, blocks: int, alpha: float) -> float:
@@ -22,7 +22,7 @@ def detectable(sd: float, blocks: int, alpha: float, chance: float = 0.8) -> flo
     """
     from scipy.optimize import brentq
 
-    if blocks < _FEWEST_BLOCKS or not math.isfinite(sd):
+    if blocks < FEWEST_BLOCKS or not math.isfinite(sd):
         return None
     if sd == 0:
         return 0.0

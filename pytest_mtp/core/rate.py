@@ -13,6 +13,7 @@ from pytest_mtp.core.decision import holm
 from pytest_mtp.core.environment import Poorer
 from pytest_mtp.core.factors import Factors
 from pytest_mtp.core.profile import Gate
+from pytest_mtp.core.speedup import FEWEST_BLOCKS
 from pytest_mtp.core.verdict import Outcome, Verdict
 
 
@@ -24,7 +25,6 @@ class Rate(Enum):
     PROMPT = "prompt tok/s"
 
 
-_FEWEST_BLOCKS = 2
 _FIELD = {Rate.PLAIN: "plain_tps", Rate.MTP: "mtp_tps", Rate.PROMPT: "prompt_tps"}
 
 
@@ -134,7 +134,7 @@ class _Subject:
         if self.doubt.repeated is None:
             return Verdict(outcome=Outcome.REGRESSION, reason=said, cause=self._cause())
         again = self.doubt.repeated.get(self.rate)
-        if again is None or self.doubt.fresh_blocks < _FEWEST_BLOCKS:
+        if again is None or self.doubt.fresh_blocks < FEWEST_BLOCKS:
             reason = f"{said}; it could not be measured again in fresh starts"
             return Verdict(outcome=Outcome.INCONCLUSIVE, reason=reason)
         if again.p_below(1 - self.gate.tps_tolerance) > self.gate.alpha:

@@ -14,6 +14,9 @@ from statistics import fmean, stdev
 from pytest_mtp.core.sample import Block, Campaign, Start
 from pytest_mtp.core.server_spec import Arm
 
+FEWEST_BLOCKS = 2
+"""Below this there is no spread, so no interval."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -39,11 +42,11 @@ class Estimate:
     @property
     def log_sd(self) -> float:
         """Sample standard deviation of the logs, about the relative spread of a block; nan below two."""
-        return stdev(self.logs) if len(self.logs) > 1 else math.nan
+        return math.nan if len(self.logs) < FEWEST_BLOCKS else stdev(self.logs)
 
     def interval(self, level: float) -> tuple[float, float]:
         """Two-sided t interval of the ratio at ``level`` (a share such as 0.95); unbounded below two blocks."""
-        if len(self.logs) < 2:  # noqa: PLR2004 - no spread, no interval
+        if len(self.logs) < FEWEST_BLOCKS:
             return 0.0, math.inf
         from scipy.stats import t
 
@@ -59,7 +62,7 @@ class Estimate:
         return self._p(limit, "greater")
 
     def _p(self, limit: float, alternative: str) -> float:
-        if len(self.logs) < 2:  # noqa: PLR2004 - nothing can be rejected
+        if len(self.logs) < FEWEST_BLOCKS:
             return 1.0
         if self.log_sd == 0.0:
             # Identical blocks: scipy would divide by zero and warn.

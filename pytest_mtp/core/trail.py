@@ -77,7 +77,7 @@ class Trail:
             value=newest.value.value,
             low=low,
             high=high,
-            level=fmean(level),
+            mean=fmean(level),
             loss=_is_worse(self.key, fmean(level), newest.value.value),
             recurs=count > 1,
         )

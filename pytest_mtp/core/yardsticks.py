@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from pytest_mtp.core.calibration import Calibration
 from pytest_mtp.core.profile import Gate
 from pytest_mtp.core.sample import Campaign
-from pytest_mtp.core.speedup import Estimate, speedup
+from pytest_mtp.core.speedup import FEWEST_BLOCKS, Estimate, speedup
 from pytest_mtp.core.tau import acceptance
 from pytest_mtp.core.verdict import Limit, Yardstick
 
-_FEWEST_BLOCKS = 2  # below two there is no spread, so no interval
 # A baseline of so many blocks and sessions is taken for the truth (docs/decision.md shows what that gives).
 _SURE_BLOCKS, _SURE_SESSIONS = 8, 3
 _MOST = 0.99
@@ -56,7 +55,7 @@ class Yardsticks:
         if self.baseline is None or prompt_class not in self.baseline.classes:
             return None
         then = speedup(self.baseline, prompt_class)
-        return then if then.blocks >= _FEWEST_BLOCKS else None
+        return then if then.blocks >= FEWEST_BLOCKS else None
 
     def _own_error(self, then: Estimate) -> float:
         """Twice the standard error of a baseline that one session recorded: it was measured too."""

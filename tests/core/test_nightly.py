@@ -96,7 +96,7 @@ def test_one_bad_night_is_a_surprise_and_not_yet_red() -> None:
     (surprise,) = verdict.surprises
     assert (surprise.run, surprise.build, surprise.loss, surprise.recurs) == ("night-031", "b31", True, False)
     assert surprise.value == 1.2
-    assert 1.2 < surprise.low < surprise.level < surprise.high
+    assert 1.2 < surprise.low < surprise.mean < surprise.high
 
 
 def test_a_bad_night_followed_by_a_good_one_is_no_surprise_any_more() -> None:

@@ -27,7 +27,7 @@ def checked(*command: str | Path) -> str:
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
 def test_a_workflow_is_of_github_s_schema(file: Path) -> None:
-    checked(tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", file)
+    assert "ok -- " in checked(tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", file)
 
 
 def pipeline() -> dict[str, Any]:
@@ -44,7 +44,8 @@ def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 def test_the_pipeline_is_of_gitlab_s_schema(tmp_path: Path) -> None:
     file = tmp_path / "gitlab-ci.yml"
     file.write_text(yaml.safe_dump({name: one for name, one in pipeline().items() if not name.startswith(".")}))
-    checked(tool("check-jsonschema"), "--builtin-schema", "vendor.gitlab-ci", FOLDER / "gitlab-ci.yml", file)
+    files = (FOLDER / "gitlab-ci.yml", file)
+    assert "ok -- " in checked(tool("check-jsonschema"), "--builtin-schema", "vendor.gitlab-ci", *files)
 
 
 @pytest.mark.parametrize("job", ["mtp-nightly", "mtp-merge-request"])
@@ -85,3 +86,11 @@ def test_the_units_are_what_systemd_takes(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     said = checked(analyze, "verify", tmp_path / "pytest-mtp.service", tmp_path / "pytest-mtp.timer")
     assert "pytest-mtp" not in said
+
+
+@pytest.mark.parametrize("name", ["nightly.yml", "gitlab-ci.yml", "pytest-mtp.service"])
+def test_who_keeps_a_history_installs_what_judges_it(name: str) -> None:
+    """Without the extra every night would end undecided."""
+    text = (FOLDER / name).read_text()
+    assert "--mtp-history" in text
+    assert {"report", "nightly"} <= set(re.findall(r"'pytest-mtp\[([a-z,]+)\]'", text)[0].split(","))

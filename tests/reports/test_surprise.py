@@ -24,6 +24,6 @@ def test_the_level_is_told_in_the_unit_of_the_series(
     low, high, level, value = values
     one = Surprise(
         key=Key("p", "n3", "code", metric.value), run="r", at="", build="b1", value=value, low=low, high=high,
-        level=level, loss=True, recurs=False,
+        mean=level, loss=True, recurs=False,
     )  # fmt: skip
     assert surprising(one) == said

@@ -9,10 +9,10 @@ from pytest_mtp.core.profile import Gate
 from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
 from pytest_mtp.core.sample import Block, Campaign, Circumstances, Sample, Start
 from pytest_mtp.core.server_spec import Arm
+from pytest_mtp.core.speedup import FEWEST_BLOCKS
 from pytest_mtp.core.timings import Timings
 
 _FEWEST_FOR_A_RATE = 2
-_FEWEST_BLOCKS = 2  # below two there is no spread, so no interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ def _class_entry(arms: dict[Arm, Replayed]) -> ClassEntry:
     name = next(iter(arms.values())).prompt_class
     if len(arms) == len(Arm) and len(shapes) == 1 and all(one.timed for one in arms.values()):
         campaign = _campaign(name, arms)
-        if len(campaign.blocks) >= _FEWEST_BLOCKS:
+        if len(campaign.blocks) >= FEWEST_BLOCKS:
             return _of_campaign(campaign)
     return answer.class_entries({arm: [_answer(name, each) for each in _all(one)] for arm, one in arms.items()})[name]
 

@@ -221,6 +221,6 @@ def _expected(one: Surprise | None, at: dict[str, float], axis: Axis, metric: Me
     again = ", as the run before it" if one.recurs else ""
     said = (
         f"{one.at[:10]} · {one.build}: {level(metric, one.value)}, expected {level(metric, one.low)} to "
-        f"{level(metric, one.high)} by its level of {level(metric, one.level)}{again}"
+        f"{level(metric, one.high)} by its level of {level(metric, one.mean)}{again}"
     )
     return Expected(at[one.run], _down(axis, one.high), _down(axis, one.low), said)
