@@ -1,6 +1,7 @@
 """The history folder on a real disk: nothing is lost, and what is no run is named."""
 
-import multiprocessing
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from tests.damaged import one_armed
 from tests.reports_of_runs import run_report
 
 
-def _report(day: int, speedup: float = 1.5) -> RunReport:
+def report_of_day(day: int, speedup: float = 1.5) -> RunReport:
     return run_report({"code": (speedup, speedup * 1.01, speedup * 0.99)}, f"2026-11-{day:02}T03:00:00+00:00")
 
 
@@ -26,7 +27,7 @@ def history(tmp_path: Path) -> History:
 
 def test_what_is_kept_is_read_in_the_order_of_time(history: History) -> None:
     for day in (3, 1, 2):
-        history.add(_report(day, 1 + day / 10))
+        history.add(report_of_day(day, 1 + day / 10))
     loaded = history.load()
     assert [entry.at[8:10] for entry in loaded.entries] == ["01", "02", "03"]
     speedups = next(one for one in series_of(loaded.entries) if one.metric is Metric.SPEEDUP)
@@ -36,14 +37,14 @@ def test_what_is_kept_is_read_in_the_order_of_time(history: History) -> None:
 
 
 def test_the_same_run_is_one_file(history: History) -> None:
-    assert history.add(_report(1)) == history.add(_report(1))
+    assert history.add(report_of_day(1)) == history.add(report_of_day(1))
     assert len(history.load().entries) == 1
 
 
 def test_a_changed_file_is_read_anew(history: History) -> None:
-    path = history.add(_report(1, 1.5))
+    path = history.add(report_of_day(1, 1.5))
     history.load()
-    other = history.add(_report(1, 1.2))
+    other = history.add(report_of_day(1, 1.2))
     path.write_bytes(other.read_bytes())
     other.unlink()
     (entry,) = history.load().entries
@@ -64,7 +65,7 @@ def test_a_changed_file_is_read_anew(history: History) -> None:
     ],
 )
 def test_a_file_that_is_no_run_is_named_and_left(content: bytes, why: str, history: History) -> None:
-    history.add(_report(1))
+    history.add(report_of_day(1))
     bad = history.folder / "bad.json"
     bad.write_bytes(content)
     loaded = history.load()
@@ -76,7 +77,7 @@ def test_a_file_that_is_no_run_is_named_and_left(content: bytes, why: str, histo
 
 
 def test_a_truncated_run_and_one_of_a_newer_version_are_named(history: History) -> None:
-    kept, cut, newer = (history.add(_report(day)) for day in (1, 2, 3))
+    kept, cut, newer = (history.add(report_of_day(day)) for day in (1, 2, 3))
     cut.write_bytes(cut.read_bytes()[:-100])
     newer.write_bytes(newer.read_bytes().replace(f'"version": {REPORT_VERSION}'.encode(), b'"version": 99'))
     loaded = history.load()
@@ -91,36 +92,37 @@ def test_a_folder_with_the_name_of_a_run_is_named(history: History) -> None:
 
 
 def test_a_broken_index_costs_nothing(history: History, tmp_path: Path) -> None:
-    history.add(_report(1))
+    history.add(report_of_day(1))
     before = history.load()
     (index,) = (tmp_path / "cache" / "history").iterdir()
     index.write_bytes(b"{")
     assert history.load() == before
 
 
-def _write_many(folder: Path, cache: Path, days: range) -> None:
-    for day in days:
-        History(folder, cache).add(_report(day))
-        History(folder, cache).load()
+_WRITES_TWELVE = """
+import sys
+from pathlib import Path
+from pytest_mtp.runtime.history import History
+from tests.runtime.test_history import report_of_day
+folder, cache, first = sys.argv[1:]
+for day in range(int(first), int(first) + 12):
+    History(Path(folder), Path(cache)).add(report_of_day(day))
+    History(Path(folder), Path(cache)).load()
+"""
 
 
 def test_two_writers_lose_nothing(history: History, tmp_path: Path) -> None:
-    spawn = multiprocessing.get_context("spawn")
     writers = [
-        spawn.Process(target=_write_many, args=(history.folder, tmp_path / "cache", days))
-        for days in (range(1, 13), range(13, 25))
+        subprocess.Popen([sys.executable, "-c", _WRITES_TWELVE, history.folder, tmp_path / "cache", first])
+        for first in ("1", "13")
     ]
-    for one in writers:
-        one.start()
-    for one in writers:
-        one.join()
-    assert [one.exitcode for one in writers] == [0, 0]
+    assert [one.wait() for one in writers] == [0, 0]
     assert len(history.load().entries) == 24
     assert history.load().unreadable == ()
 
 
 def test_pruning_keeps_the_newest_and_what_cannot_be_read(history: History) -> None:
-    paths = [history.add(_report(day)) for day in range(1, 6)]
+    paths = [history.add(report_of_day(day)) for day in range(1, 6)]
     bad = history.folder / "bad.json"
     bad.write_text("{")
     assert set(history.prune(2)) == set(paths[:3])
@@ -128,9 +130,9 @@ def test_pruning_keeps_the_newest_and_what_cannot_be_read(history: History) -> N
 
 
 def test_a_run_is_found_by_the_beginning_of_its_name(history: History) -> None:
-    first, second = history.add(_report(1)), history.add(_report(2))
-    assert history.report(first.stem[:8]).created_at == _report(1).created_at
-    assert history.report(second.stem).created_at == _report(2).created_at
+    first, second = history.add(report_of_day(1)), history.add(report_of_day(2))
+    assert history.report(first.stem[:8]).created_at == report_of_day(1).created_at
+    assert history.report(second.stem).created_at == report_of_day(2).created_at
     with pytest.raises(InputError, match="has 2 runs named 2026"):
         history.report("2026")
     with pytest.raises(InputError, match="has no run named nothing"):
@@ -150,7 +152,7 @@ def test_what_another_tool_measured_is_kept_beside(history: History) -> None:
         imported_from="mtp-bench.py",
     )
     history.add_imported([entry], "mtp-bench.py")
-    history.add(_report(1))
+    history.add(report_of_day(1))
     assert history.load().entries[0] == entry
     assert history.prune(0) != ()
     assert history.load().entries == (entry,)
@@ -159,17 +161,17 @@ def test_what_another_tool_measured_is_kept_beside(history: History) -> None:
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
-        History(tmp_path / "file" / "history", tmp_path).add(_report(1))
+        History(tmp_path / "file" / "history", tmp_path).add(report_of_day(1))
 
 
 def test_a_time_that_is_none_is_refused(history: History) -> None:
     with pytest.raises(InputError, match="'yesterday' is no time"):
-        history.add(replace(_report(1), created_at="yesterday"))
+        history.add(replace(report_of_day(1), created_at="yesterday"))
 
 
 def test_one_damaged_run_does_not_keep_the_others_from_being_read(history: History) -> None:
-    history.add(_report(1))
-    bad = history.add(one_armed(_report(2)))
+    history.add(report_of_day(1))
+    bad = history.add(one_armed(report_of_day(2)))
     loaded = history.load()
     assert [entry.at[8:10] for entry in loaded.entries] == ["01"]
     assert [one.name for one in loaded.unreadable] == [bad.name]
