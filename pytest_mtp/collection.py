@@ -35,7 +35,7 @@ def prepare(config: pytest.Config) -> None:
     _trim_benchmark_table(config)
 
 
-PARAMETERS = ("mtp_case", "mtp_flag_set")
+PARAMETERS = ("mtp_case", "mtp_flag_set", "mtp_studied")
 """The fixtures that a test is repeated for: each prompt class under each flag set, or each flag set."""
 
 
@@ -51,6 +51,22 @@ def parameters(config: pytest.Config, name: str) -> "list[Any]":
     if name == "mtp_case":
         return [pytest.param(case, id=str(case)) for case in found]
     return [pytest.param(flag_set, id=flag_set) for flag_set in dict.fromkeys(case.flag_set for case in found)]
+
+
+DEAR = "mtp_dear"
+"""The marker of what takes minutes."""
+
+
+def leave_dear_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect what is marked as dear, unless the run, its marker expression, or the name of the file asks for it."""
+    run = config.stash.get(RUN, None)
+    if run is None or run.settings.dear or DEAR in str(config.getoption("markexpr", "")):
+        return
+    named = {str(config.invocation_params.dir / str(one).partition("::")[0]) for one in config.args}
+    dear = [item for item in items if item.get_closest_marker(DEAR) and str(item.path) not in named]
+    if dear:
+        config.hook.pytest_deselected(items=dear)
+        items[:] = [item for item in items if item not in dear]
 
 
 def select_cases(session: pytest.Session) -> None:

@@ -1,13 +1,12 @@
 """The public fixtures: what a suite of one's own may use or override."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_mtp import collection
-from pytest_mtp.errors import MtpError
+from pytest_mtp.showing import Shown, plainly
 
 if TYPE_CHECKING:
     from pytest_mtp.core.build_spec import Build, BuildSpec
@@ -17,53 +16,12 @@ if TYPE_CHECKING:
     from pytest_mtp.core.rate import Rate, RateResult
     from pytest_mtp.core.server_spec import Arm
     from pytest_mtp.core.source import Source
+    from pytest_mtp.core.suites.protocol import Design
     from pytest_mtp.core.verdict import ClassResult, Verdict
     from pytest_mtp.equipment import Equipment
     from pytest_mtp.runtime.cache import Cache
     from pytest_mtp.runtime.progress import Progress
     from pytest_mtp.session import Case, Run
-
-
-class Shown:
-    """Progress on pytest's terminal although it captures output: called with a text, cleared when work is done."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        from pytest_mtp.runtime.progress import ProgressLine
-
-        reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
-        self._capture: Any = config.pluginmanager.get_plugin("capturemanager")
-        # pytest has no public way to its stream.
-        self._line = ProgressLine(reporter._tw._file) if reporter else None
-
-    def __call__(self, text: str) -> None:
-        """Show the newest state."""
-        if self._line is not None:
-            with self._uncaptured():
-                self._line.show(text)
-
-    def clear(self) -> None:
-        """Take the line away, so that pytest's dots do not follow it."""
-        if self._line is not None:
-            with self._uncaptured():
-                self._line.clear()
-
-    def _uncaptured(self) -> AbstractContextManager[None]:
-        return self._capture.global_and_fixture_disabled() if self._capture else nullcontext()
-
-
-@contextmanager
-def _plainly(progress: "Progress | Shown | None" = None) -> Iterator[None]:
-    """Show what went wrong as its sentences, without a traceback through this package; clear the progress line."""
-    said = None
-    try:
-        yield
-    except MtpError as error:
-        said = str(error)
-    finally:
-        if isinstance(progress, Shown):
-            progress.clear()
-    if said is not None:
-        pytest.fail(said, pytrace=False)  # outside of the except, else the error is printed twice
 
 
 @pytest.fixture(scope="session")
@@ -116,7 +74,7 @@ def mtp_source(mtp_run: "Run", mtp_cache: "Cache", mtp_progress: "Progress") -> 
     """
     from pytest_mtp.equipment import source_of
 
-    with _plainly(mtp_progress):
+    with plainly(mtp_progress):
         return source_of(mtp_run.settings, mtp_run.profile, mtp_cache, mtp_progress)
 
 
@@ -143,7 +101,7 @@ def mtp_build(
     """
     from pytest_mtp.runtime.build import build
 
-    with _plainly(mtp_progress):
+    with plainly(mtp_progress):
         return build(mtp_build_spec, mtp_source, mtp_cache, mtp_progress)
 
 
@@ -155,7 +113,7 @@ def mtp_capabilities(mtp_build: "Build") -> "Capabilities":
     """
     from pytest_mtp.runtime.probe import probe
 
-    with _plainly():
+    with plainly():
         return probe(mtp_build.server)
 
 
@@ -168,7 +126,7 @@ def mtp_model(mtp_run: "Run", mtp_cache: "Cache", mtp_progress: "Progress") -> "
     """
     from pytest_mtp.equipment import model_of
 
-    with _plainly(mtp_progress):
+    with plainly(mtp_progress):
         return model_of(mtp_run.settings, mtp_run.profile, mtp_cache, mtp_progress)
 
 
@@ -186,7 +144,7 @@ def mtp_equipment(
     """
     from pytest_mtp.equipment import equipment_of
 
-    with _plainly():
+    with plainly():
         logs = tmp_path_factory.mktemp("mtp-servers")
         return equipment_of(mtp_run.settings, mtp_run.profile, mtp_build, mtp_capabilities, mtp_model, logs)
 
@@ -208,7 +166,7 @@ def mtp_result(
     from pytest_mtp.core.verdict import Outcome
     from pytest_mtp.reports import properties
 
-    with _plainly(mtp_progress):
+    with plainly(mtp_progress):
         result = mtp_run.result(mtp_case, lambda: mtp_equipment, mtp_progress)
     request.node.user_properties.extend(properties.of(result))
     for title, text in properties.sections(mtp_run.judged[mtp_case.flag_set].campaign):
@@ -234,12 +192,37 @@ def mtp_rates(
     """
     from pytest_mtp.reports import properties
 
-    with _plainly(mtp_progress):
+    with plainly(mtp_progress):
         judged = mtp_run.conclusion(mtp_flag_set, lambda: mtp_equipment, mtp_progress)
     rates = {one.rate: one for one in judged.rates}
     for one in rates.values():
         request.node.user_properties.extend(properties.of_rate(one))
     return rates
+
+
+@pytest.fixture
+def mtp_study(
+    mtp_run: "Run", mtp_equipment: "Equipment", mtp_progress: "Progress", request: pytest.FixtureRequest
+) -> Callable[["Design"], "Verdict"]:
+    """A function that measures a further suite's design and returns its verdict.
+
+    Scope: function; half a minute to some minutes a design on the phantom, told in docs/suites.md. The numbers become
+    the test's ``user_properties``. Skips where two builds are compared. Errors when neither arm can be started.
+    """
+    from pytest_mtp.core.verdict import Outcome
+    from pytest_mtp.reports import properties
+
+    def study(design: "Design") -> "Verdict":
+        if mtp_run.settings.compare_to is not None:
+            pytest.skip("a comparison asks about speed and acceptance alone")
+        with plainly(mtp_progress):
+            found = mtp_run.study(design, lambda: mtp_equipment, mtp_progress)
+        request.node.user_properties.extend(properties.of_study(found))
+        if found.verdict.outcome is Outcome.ERROR:
+            pytest.fail(found.verdict.reason, pytrace=False)
+        return found.verdict
+
+    return study
 
 
 @pytest.fixture

@@ -162,6 +162,14 @@ OPTIONS = (
         "(default: not written)",
         "DIR",
     ),
+    Option(
+        "dear",
+        yes,
+        default=False,
+        help="measure the dear suites too: long prompts, sweeps, cache types, long uptime; minutes each "
+        "(default: the cheap ones, and what is named)",
+        switch=True,
+    ),
     Option("json", file, None, "write the whole report to this file (default: not written)", "FILE"),
     Option("strict", yes, default=False, help="fail a test whose verdict is no answer (default: skip it)", switch=True),
     Option(
@@ -234,6 +242,7 @@ def _settings(values: Mapping[str, Any], mode: Mode, root: Path) -> Settings:
         history=None if values["mtp_history"] is None else root / values["mtp_history"],
         out=None if values["mtp_out"] is None else root / values["mtp_out"],
         strict=values["mtp_strict"],
+        dear=values["mtp_dear"],
         bisect=values["mtp_bisect"],
         compare_to=values["mtp_compare_to"],
         vary=values["mtp_vary"],

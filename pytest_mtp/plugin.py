@@ -24,6 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Resolve the options once; what the user typed wrongly is a usage error."""
+    config.addinivalue_line("markers", f"{collection.DEAR}: measures for minutes; runs with --mtp-dear, or when named")
     try:
         collection.prepare(config)
     except MtpError as error:
@@ -37,6 +38,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for name in collection.PARAMETERS:
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, collection.parameters(metafunc.config, name))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the dear suites out unless they are asked for."""
+    collection.leave_dear_out(config, items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -1,7 +1,7 @@
 """One run from its settings to its report: what is measured, with what, and what came of it."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -17,17 +17,22 @@ from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
 from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.settings import Settings, Update, Vary
 from pytest_mtp.core.side import Side
+from pytest_mtp.core.study import Study
+from pytest_mtp.core.study_judge import judged
+from pytest_mtp.core.suites.protocol import Design, unmeasured
 from pytest_mtp.core.verdict import ClassResult, Outcome, Verdict
 from pytest_mtp.core.yardsticks import Yardsticks
 from pytest_mtp.equipment import Equipment, opposite, to_itself
 from pytest_mtp.errors import MtpError, SettingsError
 from pytest_mtp.night import Night, night
 from pytest_mtp.planning import campaign_plan, comparison_plan
+from pytest_mtp.recording import baseline_notices, recorded
 from pytest_mtp.runtime.measure import run_campaign
 from pytest_mtp.runtime.models import phantom_spec
 from pytest_mtp.runtime.plan import Measured, Plan
 from pytest_mtp.runtime.progress import Progress
 from pytest_mtp.runtime.store import Baselines, write_json
+from pytest_mtp.studying import Bench, measured
 
 TOOL = f"pytest-mtp {__version__}"
 
@@ -72,6 +77,8 @@ class Run:
     """What the history said, once the run is over."""
     opposite: Equipment | None = None
     """That of the base, once a comparison has got it ready."""
+    studies: dict[tuple[str, str], Study] = field(default_factory=dict)
+    """What the further suites found, by flag set and title."""
 
     def result(self, case: Case, equipment: Callable[[], Equipment], progress: Progress) -> ClassResult:
         """The result of one case, measuring its campaign the first time."""
@@ -88,6 +95,39 @@ class Run:
             self.broken[flag_set] = error
             raise
 
+    def study(self, design: Design, equipment: Callable[[], Equipment], progress: Progress) -> Study:
+        """What one of the further suites found, measuring it the first time."""
+        gate = replace(self.profile.gates, looks=self.profile.suites.looks)
+        study = unmeasured(design, gate)
+        key = design.flag_set, study.title
+        if key in self.studies:
+            return self.studies[key]
+        if design.arrangements:
+            found = self._study(design, study, equipment(), progress)
+        else:
+            found = judged(study, self.conclusion(design.flag_set, equipment, progress).campaign)
+        self.studies[key] = found
+        return found
+
+    def _study(self, design: Design, study: Study, equipment: Equipment, progress: Progress) -> Study:
+        self.machine = equipment.machine
+        with to_itself(equipment, self.settings, progress) as locked_mhz:
+            self._begin()
+            bench = Bench(
+                settings=self.settings,
+                equipment=equipment,
+                locked_mhz=locked_mhz,
+                deadline=self.deadline,
+                started_at=_now(),
+                progress=lambda text: progress(f"{study.title}: {text}"),
+            )
+            return measured(design, study, bench)
+
+    def _begin(self) -> None:
+        """The time limit counts from the first measurement."""
+        if self.deadline is None and self.settings.max_time_s is not None:
+            self.deadline = time.monotonic() + self.settings.max_time_s
+
     def select(self, selected: tuple[Case, ...]) -> None:
         """Measure these cases; SettingsError where a baseline would be recorded from a part of the classes."""
         missing = {case.prompt_class for case in cases(self.profile, self.settings)} - {
@@ -101,7 +141,7 @@ class Run:
 
     def report(self) -> RunReport | None:
         """The run so far; ``None`` while nothing was judged."""
-        if not self.judged or self.machine is None:
+        if not (self.judged or self.studies) or self.machine is None:
             return None
         return RunReport(
             version=REPORT_VERSION,
@@ -110,6 +150,7 @@ class Run:
             profile=self.profile.name,
             machine=self.machine.facts,
             judged=tuple(self.judged.values()),
+            studies=tuple(self.studies.values()),
         )
 
     def conclude(self) -> None:
@@ -141,8 +182,7 @@ class Run:
             # Before the devices are held: a build can take long.
             self.opposite = opposite(self.settings, self.profile, equipment, progress)
         with to_itself(equipment, self.settings, progress) as locked_mhz:
-            if self.deadline is None and self.settings.max_time_s is not None:
-                self.deadline = time.monotonic() + self.settings.max_time_s
+            self._begin()
             plan = self._plan(flag_set, equipment, locked_mhz)
             if self.opposite is None:
                 judged = self._against_baseline(plan, equipment, progress)
@@ -223,7 +263,7 @@ class Run:
             expected_tau=self._expected_tau(plan),
             references={one.name: one.reference for one in plan.classes if one.reference is not None},
             sessions=tuple(replace(one, campaign=narrowed(one.campaign, empty)) for one in recorded),
-            notices=_notices(file.mismatch(empty), recorded, empty),
+            notices=baseline_notices(file.mismatch(empty), recorded, empty),
         )
 
     def _enough(self, yardsticks: Yardsticks) -> Callable[[Campaign], bool]:
@@ -237,19 +277,10 @@ class Run:
         """Put the campaign on record if that was asked for and it measured what it should; what was done is said."""
         if self.settings.update is None:
             return judged
-        campaign, file = judged.campaign, baselines.load()
-        found = file.sessions(campaign)
-        if campaign.failures or campaign.stopped or not all(result.acceptance for result in judged.results):
-            said = "nothing was recorded: the campaign did not measure what a baseline needs"
-        elif self.settings.update is Update.NEW and found and _covers(found[-1].campaign, campaign):
-            mend = "--mtp-update-baselines=all replaces it"
-            said = f"nothing was recorded: {baselines.path} has a baseline of this ({mend})"
-        else:
-            record = file.with_session if self.settings.update is Update.SESSION else file.with_record
-            baselines.save(record(Recorded(_now(), TOOL, campaign)))
-            self.recorded.add(campaign.flag_set)
-            said = f"recorded to {baselines.path}"
-        return replace(judged, notices=(*judged.notices, said))
+        done = recorded(judged, baselines, self.settings.update, Recorded(_now(), TOOL, judged.campaign))
+        if done.on_record:
+            self.recorded.add(judged.campaign.flag_set)
+        return replace(judged, notices=(*judged.notices, done.said))
 
     def calibration(self, flag_set: str) -> Calibration:
         """What the sessions on record say about each other, the one of this run included."""
@@ -266,20 +297,6 @@ class Run:
         phantom = phantom_spec(parse_model("phantom"), self.profile.model.phantom)
         walks = {one.name: phantom.expected(one.name, plan.request.tokens, chosen.n_max) for one in plan.classes}
         return {name: walk.tau for name, walk in walks.items()}
-
-
-def _covers(then: Campaign, now: Campaign) -> bool:
-    """Whether a record has every class, asked as it is asked now."""
-    return set(narrowed(then, now).classes) >= set(now.classes)
-
-
-def _notices(mismatch: str | None, recorded: Sequence[Recorded], now: Campaign) -> tuple[str, ...]:
-    if mismatch:
-        return (f"a baseline exists for other circumstances: {mismatch}",)
-    if recorded and not _covers(recorded[-1].campaign, now):
-        lacking = sorted(set(now.classes) - set(narrowed(recorded[-1].campaign, now).classes))
-        return (f"the baseline has not these classes, or with other prompts: {', '.join(lacking)}",)
-    return ()
 
 
 def _now() -> str:

@@ -207,21 +207,16 @@ def _plans(wish: _Wish, equipment: "Equipment") -> "tuple[Plan, ...]":
 
 def _campaigns(plans: "Sequence[Plan]", blocks: int, progress: "Progress") -> tuple[Campaign, ...]:
     """A block of every point, then again: the n-th blocks of all points meet the same weather."""
-    from pytest_mtp.runtime.measure import run_campaign
+    from pytest_mtp.runtime.measure import run_in_turn
 
     def done(measured: "Measured") -> bool:
         campaign = measured[Side.HEAD]
         return bool(campaign.failures) or len(campaign.valid) >= blocks
 
-    running = {plan.flag_set: run_campaign(plan, _now(), done, progress) for plan in plans}
     campaigns: dict[str, Campaign] = {}
-    while running:
-        for name in tuple(running):
-            measured = next(running[name], None)
-            if measured is None:
-                del running[name]
-            else:
-                campaigns[name] = _usable(measured[Side.HEAD])
+    for campaigns in run_in_turn({plan.flag_set: plan for plan in plans}, _now(), done, progress):
+        for one in campaigns.values():
+            _usable(one)
     return tuple(_with_blocks(campaigns[plan.flag_set]) for plan in plans)
 
 
@@ -237,12 +232,11 @@ def _point(wish: _Wish, plan: "Plan", campaign: Campaign) -> MeasuredPoint:
     )
 
 
-def _usable(campaign: Campaign) -> Campaign:
-    """The campaign, unless an arm of it cannot be had: then the rest need not be measured."""
+def _usable(campaign: Campaign) -> None:
+    """MeasureError where an arm of it cannot be had: then the rest need not be measured."""
     for failure in campaign.failures:
         where = f"The {failure.arm.value} arm of {campaign.flag_set} failed in {failure.stage.value}"
         raise MeasureError(f"{where}: {failure.message}")
-    return campaign
 
 
 def _with_blocks(campaign: Campaign) -> Campaign:

@@ -166,7 +166,7 @@ class _Case:
     def _without_measurement(self, now: Factors | None) -> Verdict | None:
         """The verdict where there is nothing to weigh: an arm failed, blocks are missing, nothing was drafted."""
         if self.campaign.failures:
-            return _failed(self.campaign.failures)
+            return failed(self.campaign.failures)
         if len(self.campaign.valid) < FEWEST_BLOCKS:
             return Verdict(outcome=Outcome.INVALID, reason=too_few(self.campaign))
         if now is not None and not now.acceptance.drafted:
@@ -175,7 +175,8 @@ class _Case:
         return None
 
 
-def _failed(failures: tuple[ArmFailure, ...]) -> Verdict:
+def failed(failures: tuple[ArmFailure, ...]) -> Verdict:
+    """The verdict where an arm cannot be had: a loss where it is the mtp arm alone, else an error."""
     message = "\n".join(f"the {one.arm.value} arm failed in {one.stage.value}: {one.message}" for one in failures)
     if {one.arm for one in failures} == {Arm.MTP}:
         return Verdict(outcome=Outcome.REGRESSION, reason=message, cause=Cause.START_FAILURE)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.core.server_spec import ServerSpec, Speculation
+from pytest_mtp.core.suite_table import SuiteTable
 from pytest_mtp.errors import SettingsError
 
 
@@ -100,6 +101,8 @@ class RequestTable:
     seed: int = 42
     timeout_s: float = 300.0
     template: str = "{prompt}"
+    stream: bool = False
+    """Whether answers are streamed, and the arrival of every token is kept."""
 
     def __post_init__(self) -> None:
         _at_least("request.tokens", self.tokens, 2)
@@ -118,6 +121,10 @@ class MeasureTable:
     warmup: int = 2
     """Requests before the first measured one of each server, thrown away."""
     start_timeout_s: float = 300.0
+    at_once: bool = False
+    """Whether every class is asked at the same time, each of its own slot, instead of one after the other."""
+    for_s: float | None = None
+    """Go on with pairs for this long instead of ``pairs`` of them."""
     order_seed: int = 0x4D5450
 
     def __post_init__(self) -> None:
@@ -175,12 +182,16 @@ class PromptClass:
     name: str
     prompt: str
     """What is asked; in a file also ``library:NAME``, which stands for a prompt that ships."""
+    length: int | None = None
+    """Tokens of the whole prompt: running text stands before what is asked. ``None`` asks it as it is."""
     floor: float | None = None
     reference: Reference | None = None
 
     def __post_init__(self) -> None:
         if self.floor is not None and not 0 < self.floor < math.inf:
             raise SettingsError(f"The floor of class {self.name} is {self.floor}; a speedup is above 0.")
+        if self.length is not None:
+            _at_least(f"The length of class {self.name}", self.length, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +211,7 @@ class Profile:
     build: BuildTable = field(default_factory=BuildTable)
     measure: MeasureTable = field(default_factory=MeasureTable)
     gates: Gate = field(default_factory=Gate)
+    suites: SuiteTable = field(default_factory=SuiteTable)
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.flag_sets):

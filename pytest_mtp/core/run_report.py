@@ -13,15 +13,17 @@ from pytest_mtp.core.judge import judge
 from pytest_mtp.core.profile import Gate, Reference
 from pytest_mtp.core.rate import RateResult
 from pytest_mtp.core.sample import Campaign
+from pytest_mtp.core.study import Study
 from pytest_mtp.core.verdict import ClassResult, Verdict
 from pytest_mtp.core.yardsticks import Yardsticks
 from pytest_mtp.errors import InputError
 
+# 4 - studies of the further suites; samples may keep texts and arrivals
 # 3 - a head may be compared with a base
 # 2 - a baseline has sessions; blocks of fresh starts, and the speeds' verdicts, are kept
 # 1 - first version
-REPORT_VERSION = 3
-_OLDER = (1, 2)
+REPORT_VERSION = 4
+_OLDER = (1, 2, 3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,8 @@ def migrated(document: dict[str, Any]) -> dict[str, Any]:
     """A stored report of an older format as this one; what is of this format passes through."""
     if document.get("version") not in _OLDER:
         return document
+    if document["version"] == 3:  # noqa: PLR2004 - what came with 4 may be left out
+        return {**document, "version": REPORT_VERSION}
     # Speeds are judged again anyway, and had not all that they have now.
     judged = [{**one, "rates": []} for one in document["judged"]]
     if document["version"] == 1:
@@ -93,6 +97,8 @@ class RunReport:
     machine: dict[str, str]
     """The facts of the fingerprint."""
     judged: tuple[Judged, ...]
+    studies: tuple[Study, ...] = ()
+    """What the further suites found."""
 
     def __post_init__(self) -> None:
         if self.version > REPORT_VERSION:

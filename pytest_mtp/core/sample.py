@@ -25,6 +25,12 @@ class Sample:
     text_sha256: str
     accepted_per_position: tuple[int, ...] | None = None
     """Accepted drafts by place in the draft; ``None`` where the build does not count them."""
+    asked_ms: float | None = None
+    """When it was asked, since the first measured request of its start."""
+    text: str | None = None
+    """The answer; kept of the first request of each class and arm, and of all that were asked at once."""
+    arrivals_ms: tuple[float, ...] | None = None
+    """When each token had come, since it was asked; ``None`` where the answer was not streamed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,6 +68,8 @@ class Settings:
     json: Path | None
     strict: bool
     """Whether an answer that is none fails its test."""
+    dear: bool = False
+    """Whether the dear suites are measured without being named."""
     bisect: bool = False
     """Whether the run ends with what ``git bisect run`` takes."""
     history: Path | None = None

@@ -1,10 +1,12 @@
 """The numbers of one result for JUnit: passing tests carry them too."""
 
 import math
+import re
 from collections.abc import Iterator
 
 from pytest_mtp.core.rate import RateResult
 from pytest_mtp.core.sample import Campaign
+from pytest_mtp.core.study import Study
 from pytest_mtp.core.verdict import ClassResult
 
 _NUMBERS = (
@@ -49,6 +51,17 @@ def of_rate(result: RateResult) -> Iterator[tuple[str, str]]:
         yield f"mtp_{name}_cause", result.verdict.cause.value
     yield f"mtp_{name}_tps", f"{result.now_tps:.6g}"
     yield f"mtp_{name}_tps_then", f"{result.then_tps:.6g}"
+
+
+def of_study(study: Study) -> Iterator[tuple[str, str]]:
+    """``mtp_*`` properties of a further suite: its verdict, and every ratio with its values."""
+    yield "mtp_verdict", study.verdict.outcome.value
+    for one in study.results:
+        name = re.sub(r"[^a-z0-9]+", "_", one.name.lower()).strip("_")
+        for part in ("first", "second", "ratio", "low", "high"):
+            value = getattr(one, part)
+            if math.isfinite(value):
+                yield f"mtp_{name}_{part}", f"{value:.6g}"
 
 
 def sections(campaign: Campaign) -> Iterator[tuple[str, str]]:

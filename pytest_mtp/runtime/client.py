@@ -3,12 +3,14 @@
 Nothing is retried: a measured request that was repeated is another measurement.
 """
 
+import json
 import time
 from collections.abc import Iterator, Mapping
-from types import TracebackType
+from contextlib import contextmanager
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from pytest_mtp.core.request import Answer, Request, parse_answer
+from pytest_mtp.core.request import Answer, Request, parse_answer, parse_stream
 from pytest_mtp.errors import MeasureError, ServerLate
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ _CONNECT_S = 5.0
 _STATUS_S = 10.0
 _HEALTH_S = 2.0
 _OK = 200
+_EVENT = "data: "
 _PAGE_TYPE = "text/html"
 _PER_POSITION = "llamacpp:spec_decode_num_accepted_tokens_per_pos_total"
 
@@ -74,10 +77,18 @@ class Client:
 
     def complete(self, request: Request) -> Answer:
         """Ask for one completion and wait for all of it."""
+        if request.stream:
+            return self._streamed(request)
         begin = time.perf_counter()
         response = self._send("POST", "/completion", request.timeout_s, request.as_json())
         wall_ms = 1000 * (time.perf_counter() - begin)
         return parse_answer(_expect(_decode(response, "/completion"), dict, "/completion"), wall_ms)
+
+    def tokens(self, text: str) -> list[int]:
+        """``/tokenize``: the ids of a text, special tokens in it included."""
+        body = {"content": text, "parse_special": True}
+        doc = _expect(_decode(self._send("POST", "/tokenize", _STATUS_S, body), "/tokenize"), dict, "/tokenize")
+        return [int(one) for one in _expect(doc.get("tokens"), list, "/tokenize")]
 
     def counters(self) -> dict[str, float]:
         """Read the counters of ``/metrics``, cumulative since the start, labels being part of the name.
@@ -98,22 +109,47 @@ class Client:
         """Count accepted drafts by place in the draft, since the start; ``None`` before any or if uncounted."""
         return tuple(_positions(self.counters())) or None
 
+    def _streamed(self, request: Request) -> Answer:
+        """The same, each event with the time at which it had come."""
+        events: list[tuple[float, dict[str, Any]]] = []
+        begin = time.perf_counter()
+        # llama-server ends the connection of a stream, a moment after its last event.
+        alone = {"Connection": "close"}
+        with self._open("POST", "/completion", request.timeout_s, request.as_json(), alone) as response:
+            for line in response.iter_lines():
+                came_ms = 1000 * (time.perf_counter() - begin)
+                if came_ms > 1000 * request.timeout_s:
+                    raise _late("/completion", request.timeout_s)
+                if line.startswith(_EVENT):
+                    events.append((came_ms, _event(line.removeprefix(_EVENT))))
+        return parse_stream(events, 1000 * (time.perf_counter() - begin))
+
     def _json(self, method: str, path: str) -> object:
         return _decode(self._send(method, path, _STATUS_S), path)
 
     def _send(self, method: str, path: str, timeout_s: float, body: object = None) -> "httpx.Response":
+        with self._open(method, path, timeout_s, body) as response:
+            response.read()
+            return response
+
+    @contextmanager
+    def _open(
+        self, method: str, path: str, timeout_s: float, body: object, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> "Iterator[httpx.Response]":
+        """An answer whose body is yet to be read; whatever goes wrong until it is, is said in our words."""
         import httpx
 
         timeout = httpx.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s))
         try:
-            response = self._http.request(method, path, json=body, timeout=timeout)
+            with self._http.stream(method, path, json=body, timeout=timeout, headers=dict(headers)) as response:
+                if response.status_code != _OK:
+                    response.read()
+                    raise MeasureError(f"{path} answered HTTP {response.status_code}: {_reason(response)}.")
+                yield response
         except httpx.TimeoutException as error:
-            raise ServerLate(f"No answer to {path} within {timeout_s:g} s; the server hangs or is too slow.") from error
+            raise _late(path, timeout_s) from error
         except httpx.TransportError as error:
             raise MeasureError(f"The connection broke before {path} was answered: {error}.") from error
-        if response.status_code != _OK:
-            raise MeasureError(f"{path} answered HTTP {response.status_code}: {_reason(response)}.")
-        return response
 
 
 def _positions(counters: Mapping[str, float]) -> Iterator[int]:
@@ -126,6 +162,17 @@ def _positions(counters: Mapping[str, float]) -> Iterator[int]:
 def _sample_name(name: str, labels: Mapping[str, str]) -> str:
     listed = ",".join(f'{key}="{value}"' for key, value in sorted(labels.items()))
     return f"{name}{{{listed}}}" if listed else name
+
+
+def _late(path: str, timeout_s: float) -> ServerLate:
+    return ServerLate(f"No answer to {path} within {timeout_s:g} s; the server hangs or is too slow.")
+
+
+def _event(text: str) -> dict[str, Any]:
+    try:
+        return _expect(json.loads(text), dict, "an event of /completion")
+    except ValueError as error:
+        raise MeasureError(f"An event of /completion is no JSON: {text[:200]!r}.") from error
 
 
 def _decode(response: "httpx.Response", path: str) -> object:

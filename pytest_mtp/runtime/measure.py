@@ -3,24 +3,20 @@
 When to stop is the caller's to decide; what broke a precondition makes a block INVALID, never a number.
 """
 
-import hashlib
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.core.mtp_layer import explained
-from pytest_mtp.core.precondition import complaint, counted
-from pytest_mtp.core.profile import PromptClass
-from pytest_mtp.core.sample import ArmFailure, Block, Sample, Stage, Start
+from pytest_mtp.core.sample import ArmFailure, Block, Campaign, Sample, Stage, Start
 from pytest_mtp.core.schedule import request_order
 from pytest_mtp.core.server_log import debug_build, logged_memory, offloaded_layers
-from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.side import Side
 from pytest_mtp.core.telemetry import Telemetry
 from pytest_mtp.core.validity import invalid_reason
 from pytest_mtp.errors import MeasureError, ServerError
+from pytest_mtp.runtime.asking import Asking, request_of
 from pytest_mtp.runtime.clock import CampaignClock
 from pytest_mtp.runtime.plan import Measured, Plan, Seat
 from pytest_mtp.runtime.progress import Progress
@@ -48,6 +44,25 @@ def run_campaign(
     while measured[Side.HEAD].stopped is None and not enough(measured):
         measured = _with_next_block(measured, plan, clock, progress)
         yield measured
+
+
+def run_in_turn(
+    plans: Mapping[str, Plan], started_at: str, done: Callable[[Measured], bool], progress: Progress
+) -> Iterator[dict[str, Campaign]]:
+    """A block of every plan, then again, until all are done: the n-th blocks of all meet the same weather.
+
+    Yields the campaigns, by the names of their plans, after every round.
+    """
+    running = {name: run_campaign(plan, started_at, done, progress) for name, plan in plans.items()}
+    campaigns = {name: plan.empty(started_at)[Side.HEAD] for name, plan in plans.items()}
+    while running:
+        for name in tuple(running):
+            measured = next(running[name], None)
+            if measured is None:
+                del running[name]
+            else:
+                campaigns[name] = measured[Side.HEAD]
+        yield dict(campaigns)
 
 
 def _with_next_block(measured: Measured, plan: Plan, clock: CampaignClock, progress: Progress) -> Measured:
@@ -126,32 +141,34 @@ def _side_by_side(plan: Plan, index: int, order: Order, progress: Progress) -> t
     with ExitStack() as stack:
         servers = {seat: stack.enter_context(_started(plan, seat, str(index), progress)) for seat in order}
         sampler = stack.enter_context(sampled(plan.watch, {seat: server.pid for seat, server in servers.items()}))
+        asking = Asking(plan, index)
         samples: dict[Seat, list[Sample]] = {seat: [] for seat in order}
-        began = time.monotonic()
-        for pair, prompt_class in plan.rounds():
-            progress(f"{prompt_class.name} {pair + 1}/{plan.measure.pairs}")
+        for pair, classes in asking.turns():
+            progress(asking.said(pair, classes))
             for seat in request_order(order, pair):
                 with sampler.during(seat):
-                    samples[seat].append(_sample(plan, servers[seat], prompt_class, pair))
-        measuring_s = time.monotonic() - began
+                    samples[seat] += asking.samples(servers[seat], classes, pair)
         starts = {seat: _start(servers[seat], samples[seat], sampler.telemetry(seat)) for seat in order}
-        return starts, measuring_s
+        return starts, asking.elapsed_s
 
 
 def _alternate(plan: Plan, index: int, order: Order, progress: Progress) -> tuple[Mapping[Seat, Start], float]:
     """One server at a time, each asked everything."""
     starts: dict[Seat, Start] = {}
     measuring_s = 0.0
+    pairs = None
     for seat in order:
         with _started(plan, seat, str(index), progress) as server, sampled(plan.watch, {seat: server.pid}) as sampler:
-            began = time.monotonic()
-            samples = []
-            for pair, prompt_class in plan.rounds():
-                progress(f"{seat} {prompt_class.name} {pair + 1}/{plan.measure.pairs}")
+            asking = Asking(plan, index, pairs)
+            samples: list[Sample] = []
+            for pair, classes in asking.turns():
+                progress(f"{seat} {asking.said(pair, classes)}")
                 with sampler.during(seat):
-                    samples.append(_sample(plan, server, prompt_class, pair))
-            measuring_s += time.monotonic() - began
+                    samples += asking.samples(server, classes, pair)
+            measuring_s += asking.elapsed_s
             starts[seat] = _start(server, samples, sampler.telemetry(seat))
+            # Of a campaign that goes by time: each arm answers as many as the first one did.
+            pairs = samples[-1].pair + 1
     return starts, measuring_s
 
 
@@ -182,27 +199,9 @@ def _warm_up(plan: Plan, server: Server, seat: Seat, progress: Progress) -> None
     progress(f"{seat} warming up")
     try:
         for turn in range(plan.measure.warmup):
-            server.ask(plan.ask(plan.classes[turn % len(plan.classes)]))
+            server.ask(request_of(plan, plan.classes[turn % len(plan.classes)], server))
     except (ServerError, MeasureError) as error:
         raise _ArmFailed(seat, Stage.WARM_UP, str(error)) from error
-
-
-def _sample(plan: Plan, server: Server, prompt_class: PromptClass, pair: int) -> Sample:
-    """One measured request, checked; counters are read around the first pair of the mtp arm only."""
-    count = server.arm is Arm.MTP and pair == 0
-    before = server.client.accepted_per_position() if count else None
-    answer = server.ask(plan.ask(prompt_class))
-    after = server.client.accepted_per_position() if count else None
-    if (broken := complaint(answer, plan.request.tokens, server.arm)) is not None:
-        raise MeasureError(f"{server.arm.value} {prompt_class.name}: {broken}")
-    return Sample(
-        prompt_class=prompt_class.name,
-        pair=pair,
-        timings=answer.timings,
-        wall_ms=answer.wall_ms,
-        text_sha256=hashlib.sha256(answer.text.encode()).hexdigest(),
-        accepted_per_position=counted(before, after),
-    )
 
 
 def _start(server: Server, samples: Sequence[Sample], telemetry: Telemetry) -> Start:

@@ -1,6 +1,6 @@
 """All that a campaign needs before its first server starts."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from pytest_mtp.core.schedule import block_order
 from pytest_mtp.core.server_spec import Arm, ServerSpec
 from pytest_mtp.core.side import Side
 from pytest_mtp.core.validity import Conditions
+from pytest_mtp.runtime.filler import Filler
 from pytest_mtp.runtime.telemetry.absent import Absent
 from pytest_mtp.runtime.telemetry.protocol import Watch
 
@@ -63,6 +64,8 @@ class Plan:
     """Opens what looks at the cards while requests run."""
     bandwidth: Callable[[], float] | None = None
     """Reads this machine's memory before every block, bytes per second; ``None`` where cards hold the weights."""
+    filler: Filler = field(default_factory=Filler)
+    """Running text for prompts of a given length."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables that the servers see besides those of this process: the cards that they are held to."""
 
@@ -81,11 +84,13 @@ class Plan:
             n_predict=self.request.tokens,
             seed=self.request.seed,
             timeout_s=self.request.timeout_s,
+            stream=self.request.stream,
         )
 
-    def rounds(self) -> Iterator[tuple[int, PromptClass]]:
-        """Every class once, then again: each class's pairs lie over the whole block, so that all meet its weather."""
-        return ((pair, one) for pair in range(self.measure.pairs) for one in self.classes)
+    @property
+    def turns(self) -> tuple[tuple[PromptClass, ...], ...]:
+        """What is asked one after the other: each class, or all of them at once."""
+        return (self.classes,) if self.measure.at_once else tuple((one,) for one in self.classes)
 
     def empty(self, started_at: str) -> Measured:
         """The campaigns before their first block."""

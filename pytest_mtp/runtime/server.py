@@ -40,6 +40,8 @@ class Server:
     log: Path
     port: int
     arm: Arm
+    model: str
+    """The path of its model."""
     environment: dict[str, str]
     """The ``GGML_*``, ``CUDA_*`` and like variables that it sees: they can change its speed."""
     load_s: float = 0.0
@@ -163,6 +165,7 @@ class _Launch:
             log=self.log,
             port=port,
             arm=self.spec.arm,
+            model=self.spec.model,
             environment={**accelerator_environment(), **self.environment},
         )
 

@@ -1,0 +1,78 @@
+"""What every suite is made of: a design, which is measured, and the evidence in what was measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from pytest_mtp.core.profile import Gate, Profile, PromptClass
+from pytest_mtp.core.study import Bound, Study, Suite
+from pytest_mtp.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrangement:
+    """One campaign of a study before it is measured: a profile that differs from the run's in what is asked."""
+
+    name: str
+    profile: Profile
+    flag_set: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """A study before it is measured."""
+
+    suite: Suite
+    flag_set: str
+    subject: str = ""
+    first: str = "plain"
+    second: str = "mtp"
+    arrangements: tuple[Arrangement, ...] = ()
+    """Measured block by block in turn; empty where the campaign of the flag set itself is the evidence."""
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
+    demands: Mapping[str, float] = field(default_factory=dict)
+    rounds: int | None = None
+    """Blocks, where it is not the looks that say when to stop."""
+    left_out: tuple[str, ...] = ()
+    """What could not be asked, and why."""
+
+
+def unmeasured(design: Design, gate: Gate) -> Study:
+    """The study before its first block."""
+    return Study(
+        suite=design.suite,
+        flag_set=design.flag_set,
+        subject=design.subject,
+        first=design.first,
+        second=design.second,
+        variants=(),
+        bounds=design.bounds,
+        demands=design.demands,
+        gate=gate,
+        left_out=design.left_out,
+    )
+
+
+def asked(profile: Profile) -> tuple[PromptClass, ...]:
+    """The classes that the further suites ask; SettingsError names one that the profile lacks."""
+    names = [one.name for one in profile.classes]
+    for name in profile.suites.classes:
+        if name not in names:
+            raise SettingsError(f"suites.classes has {name}, and profile {profile.name} only {', '.join(names)}.")
+    wanted = profile.suites.classes or (names[0],)
+    return tuple(profile.prompt_class(name) for name in wanted)
+
+
+def studied(profile: Profile, classes: tuple[PromptClass, ...] | None = None) -> Profile:
+    """The profile as a study measures it: its own classes, pairs and looks."""
+    return replace(
+        profile,
+        classes=asked(profile) if classes is None else classes,
+        measure=replace(profile.measure, pairs=profile.suites.pairs),
+        gates=replace(profile.gates, looks=profile.suites.looks),
+    )
+
+
+def with_context(profile: Profile, tokens: int) -> Profile:
+    """The same with servers whose context holds a prompt of ``tokens`` and its answer."""
+    needed = tokens + profile.request.tokens + 16
+    return replace(profile, server=replace(profile.server, ctx=max(profile.server.ctx, needed)))
