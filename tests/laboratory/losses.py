@@ -1,9 +1,11 @@
-"""What is planted in llama.cpp: as replacements of text, which fail where the tree is another."""
+"""What is planted in llama.cpp: losses that are built in, a branch each, and the branch of faults in reserve."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-SPECULATION = "common/speculative.cpp"
+from tests.laboratory.edits import SPECULATION, Change, Edit
+from tests.laboratory.faults import FAULTY
+
 ENGINE = "src/llama-context.cpp"
 
 
@@ -17,39 +19,6 @@ class Losses:
     """A token of every so many positions is drafted wrong: of drafts that are all right, tau falls from 3.9 to 3.0."""
     engine_percent: int = 35
     """What every computation takes longer, which costs both arms a quarter of their tok/s."""
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """One replacement in one file."""
-
-    path: str
-    old: str
-    new: str
-
-    def applied(self, text: str) -> str:
-        """The file's text with it; ``ValueError`` unless the old text is there exactly once."""
-        found = text.count(self.old)
-        if found != 1:
-            raise ValueError(
-                f"{self.path} holds {self.old!r} {found} times, not once; plant in the tree of sdist:11434."
-            )
-        return text.replace(self.old, self.new)
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One commit."""
-
-    message: str
-    edit: Edit
-    tag: str | None = None
-    """A name for it."""
-
-
-def changed(change: Change, read: Callable[[str], str]) -> str:
-    """How the commit's file reads afterwards; ``read`` gives what it was."""
-    return change.edit.applied(read(change.edit.path))
 
 
 def slow_step(step_us: int) -> Edit:
@@ -118,11 +87,13 @@ def comment(path: str, text: str) -> Edit:
 def branches(losses: Losses) -> Mapping[str, Change]:
     """What each branch changes of the base."""
     return {
-        "unchanged": Change("A comment: nothing changes", comment("src/llama-batch.cpp", "nothing changes")),
-        "slow-step": Change("The MTP head's drafts take longer", slow_step(losses.step_us)),
-        "bad-drafts": Change("The MTP head's drafts are worse", bad_drafts(losses.every)),
-        "slow-engine": Change("Every computation takes longer", slow_engine(losses.engine_percent)),
-        "no-mtp-start": Change("The MTP context cannot be made", no_mtp_start()),
+        "unchanged": Change("A comment: nothing changes", (comment("src/llama-batch.cpp", "nothing changes"),)),
+        "slow-step": Change("The MTP head's drafts take longer", (slow_step(losses.step_us),)),
+        "bad-drafts": Change("The MTP head's drafts are worse", (bad_drafts(losses.every),)),
+        "slow-engine": Change("Every computation takes longer", (slow_engine(losses.engine_percent),)),
+        "no-mtp-start": Change("The MTP context cannot be made", (no_mtp_start(),)),
+        # The last one, so that the commits of the others stay what they were.
+        "faults": FAULTY,
     }
 
 
@@ -137,17 +108,17 @@ def history(losses: Losses) -> tuple[Change, ...]:
         _remark(1, "src/llama-batch.cpp"),
         _remark(2, "src/llama-io.cpp"),
         _remark(3, "common/console.cpp"),
-        Change("4: docs only", Edit("README.md", "# llama.cpp\n", "# llama.cpp, planted\n")),
+        Change("4: docs only", (Edit("README.md", "# llama.cpp\n", "# llama.cpp, planted\n"),)),
         _remark(5, "src/llama-memory.cpp"),
         _remark(6, "src/llama-mmap.cpp"),
         _remark(7, "common/ngram-cache.cpp"),
         _remark(8, "src/llama-hparams.cpp"),
-        Change("9: the MTP head's drafts take longer", slow_step(losses.step_us), "planted"),
-        Change("10: does not compile", Edit("src/llama-cparams.cpp", whole, broken), "uncompilable"),
-        Change("11: compiles again", Edit("src/llama-cparams.cpp", broken, whole)),
+        Change("9: the MTP head's drafts take longer", (slow_step(losses.step_us),), "planted"),
+        Change("10: does not compile", (Edit("src/llama-cparams.cpp", whole, broken),), "uncompilable"),
+        Change("11: compiles again", (Edit("src/llama-cparams.cpp", broken, whole),)),
         _remark(12, "src/llama-impl.cpp", "undecided"),
         _remark(13, "src/llama-adapter.cpp"),
-        Change("14: docs only", Edit("tools/server/README.md", "# LLaMA.cpp HTTP Server\n", "# llama-server\n")),
+        Change("14: docs only", (Edit("tools/server/README.md", "# LLaMA.cpp HTTP Server\n", "# llama-server\n"),)),
         _remark(15, "src/llama-chat.cpp"),
         _remark(16, "common/unicode.cpp"),
     )
@@ -155,4 +126,4 @@ def history(losses: Losses) -> tuple[Change, ...]:
 
 def _remark(number: int, path: str, tag: str | None = None) -> Change:
     what = "a comment" if tag is None else f"a comment; tests make this one {tag}"
-    return Change(f"{number}: {what}", comment(path, f"commit {number}"), tag)
+    return Change(f"{number}: {what}", (comment(path, f"commit {number}"),), tag)

@@ -15,7 +15,8 @@ from pytest_mtp.core.source import parse_source
 from pytest_mtp.runtime.cache import Cache, default_root
 from pytest_mtp.runtime.sources import fetch_source
 from tests.fakes.git_server import git
-from tests.laboratory.losses import Change, Losses, branches, changed, history
+from tests.laboratory.edits import Change, changed
+from tests.laboratory.losses import Losses, branches, history
 
 SDIST = "sdist:11434"
 NAME = "llama.cpp.git"
@@ -54,6 +55,7 @@ def plant(folder: Path, losses: Losses | None = None) -> Planted:
 
         base               the tree of the sdist without models, docs and media
         unchanged, ...     one commit on base each: what ``losses.branches`` says
+        faults             one commit on base: what ``faults.Fault`` switches on
         history            a line of commits on base: ``losses.history``
         good, bad, ...     tags of that line
     """
@@ -94,9 +96,11 @@ class _Stream:
         """Begin a branch with a whole tree."""
         return self._commit(branch, message, [f'M 040000 {tree_sha} ""\n'.encode()])
 
-    def follow(self, branch: str, parent: int, change: Change, text: str) -> int:
-        """Add a commit whose file reads so."""
-        words = [f"from :{parent}\nM 100644 inline {change.edit.path}\n".encode(), _data(text)]
+    def follow(self, branch: str, parent: int, change: Change, texts: Mapping[str, str]) -> int:
+        """Add a commit whose files read so."""
+        words = [f"from :{parent}\n".encode()]
+        for path, text in texts.items():
+            words += [f"M 100644 inline {path}\n".encode(), _data(text)]
         return self._commit(branch, change.message, words)
 
     def tag(self, name: str, commit: int) -> None:
@@ -126,11 +130,16 @@ def _write(stream: _Stream, tree_sha: str, losses: Losses) -> None:
 def _write_history(stream: _Stream, base: int, losses: Losses) -> None:
     """One line of commits, each of which finds the files as the one before left them."""
     now: dict[str, str] = {}
+
+    def as_left(path: str) -> str:
+        return now[path] if path in now else stream.text(path)
+
     stream.tag("good", base)
     newest = base
     for change in history(losses):
-        now[change.edit.path] = changed(change, lambda path: now.get(path) or stream.text(path))
-        newest = stream.follow("history", newest, change, now[change.edit.path])
+        texts = changed(change, as_left)
+        now |= texts
+        newest = stream.follow("history", newest, change, texts)
         if change.tag is not None:
             stream.tag(change.tag, newest)
     stream.tag("bad", newest)

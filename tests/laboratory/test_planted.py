@@ -8,7 +8,8 @@ from pytest_mtp.core.source import parse_source
 from pytest_mtp.runtime.cache import Cache, default_root
 from pytest_mtp.runtime.sources import fetch_source
 from tests.fakes.git_server import git
-from tests.laboratory.losses import SPECULATION, Edit, Losses, branches, history, slow_step
+from tests.laboratory.edits import SPECULATION, Change, Edit, changed
+from tests.laboratory.losses import Losses, branches, history, slow_step
 from tests.laboratory.planted import SDIST, Planted, plant
 
 pytestmark = pytest.mark.real
@@ -40,14 +41,19 @@ def line(planted: Planted) -> list[str]:
 
 @pytest.mark.parametrize("name", BRANCHES)
 def test_every_edit_finds_its_place_in_the_tree_once(name: str, tree: Path) -> None:
-    edit = BRANCHES[name].edit
-    assert (tree / edit.path).read_text().count(edit.old) == 1
+    for edit in BRANCHES[name].edits:
+        assert (tree / edit.path).read_text().count(edit.old) == 1
 
 
 @pytest.mark.parametrize(("text", "found"), [("another tree", 0), ("old old", 2)])
 def test_an_edit_without_one_place_of_its_own_is_refused(text: str, found: int) -> None:
     with pytest.raises(ValueError, match=f"'old' {found} times, not once"):
         Edit("file.cpp", "old", "new").applied(text)
+
+
+def test_edits_of_one_file_are_made_one_after_the_other() -> None:
+    change = Change("three", (Edit("one", "a", "b"), Edit("two", "a", "c"), Edit("one", "b", "bb")))
+    assert changed(change, {"one": "a!", "two": "a?"}.__getitem__) == {"one": "bb!", "two": "c?"}
 
 
 def test_all_refs_are_there(planted: Planted) -> None:
@@ -63,8 +69,8 @@ def test_a_ref_is_a_source_of_the_gate(planted: Planted) -> None:
 
 
 @pytest.mark.parametrize("name", BRANCHES)
-def test_a_branch_changes_one_file_of_the_base(name: str, planted: Planted) -> None:
-    assert files_of(planted, name) == [BRANCHES[name].edit.path]
+def test_a_branch_changes_its_own_files_of_the_base(name: str, planted: Planted) -> None:
+    assert files_of(planted, name) == sorted(BRANCHES[name].paths)
     assert git(planted.path, "rev-parse", f"{name}^") == planted.refs["refs/heads/base"]
 
 
@@ -74,8 +80,8 @@ def test_the_unchanged_branch_adds_a_comment_and_no_line(planted: Planted) -> No
 
 
 def test_the_history_is_one_line_of_sixteen_commits_with_a_file_each(planted: Planted) -> None:
-    assert [files_of(planted, commit) for commit in line(planted)] == [[change.edit.path] for change in HISTORY]
-    assert sum(change.edit.path.endswith(".md") for change in HISTORY) == 2
+    assert [files_of(planted, commit) for commit in line(planted)] == [list(change.paths) for change in HISTORY]
+    assert sum(change.paths[0].endswith(".md") for change in HISTORY) == 2
     assert len(HISTORY) == 16
 
 
