@@ -26,7 +26,6 @@ class Suite(Enum):
     SOAK = "soak"
     TEXT = "text"
     KV_CACHE = "KV cache"
-    OTHER_SPECULATION = "other speculation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

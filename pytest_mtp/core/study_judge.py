@@ -12,12 +12,29 @@ from pytest_mtp.core.profile import Gate
 from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.speedup import FEWEST_BLOCKS, Estimate
 from pytest_mtp.core.study import Bound, Check, Evidence, Quantity, QuantityResult, Study, Suite, Variant
-from pytest_mtp.core.suites import latency, prompt_processing
+from pytest_mtp.core.suites import (
+    context,
+    draft_depth,
+    kv_cache,
+    latency,
+    memory,
+    parallel,
+    prompt_processing,
+    soak,
+    text,
+)
 from pytest_mtp.core.verdict import Outcome, Verdict
 
 _EVIDENCE: Mapping[Suite, Callable[[Study], Evidence]] = {
     Suite.PROMPT_PROCESSING: prompt_processing.evidence,
     Suite.LATENCY: latency.evidence,
+    Suite.DRAFT_DEPTH: draft_depth.evidence,
+    Suite.CONTEXT: context.evidence,
+    Suite.PARALLEL: parallel.evidence,
+    Suite.MEMORY: memory.evidence,
+    Suite.SOAK: soak.evidence,
+    Suite.TEXT: text.evidence,
+    Suite.KV_CACHE: kv_cache.evidence,
 }
 
 _WORST_FIRST = (

@@ -101,18 +101,6 @@ class KvCacheTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OtherSpeculationTable:
-    """Other kinds of speculation, as further arms."""
-
-    kinds: tuple[str, ...] = ()
-    """What ``--spec-type`` takes, chains with commas; empty takes those that the build offers and need no file."""
-    draft_model: str | None = None
-    """A GGUF file for draft-simple; ``None`` leaves that kind out."""
-    floor: float = 0.3
-    """Least tok/s over the plain arm's: speculation that does not fit a text must not stop it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteTable:
     """Which classes the further suites ask, how often, and what each of them demands."""
 
@@ -131,7 +119,6 @@ class SuiteTable:
     soak: SoakTable = field(default_factory=SoakTable)
     text: TextTable = field(default_factory=TextTable)
     kv_cache: KvCacheTable = field(default_factory=KvCacheTable)
-    other_speculation: OtherSpeculationTable = field(default_factory=OtherSpeculationTable)
 
     def __post_init__(self) -> None:
         if self.pairs < 1:

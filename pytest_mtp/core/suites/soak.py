@@ -1,0 +1,74 @@
+"""Does one server stay as fast, and its drafts as good, as it was when it was young?"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from statistics import fmean
+
+from pytest_mtp.core.profile import Profile
+from pytest_mtp.core.sample import Campaign, Sample
+from pytest_mtp.core.server_spec import Arm
+from pytest_mtp.core.speedup import Estimate
+from pytest_mtp.core.study import Bound, Evidence, Quantity, Study, Suite
+from pytest_mtp.core.suites.protocol import Arrangement, Design, studied
+
+_WINDOWS = 4
+"""Into so many windows the first and the last quarter of the requests are cut; each is what a block is elsewhere."""
+
+
+def design(profile: Profile, flag_set: str) -> Design:
+    """One life of both servers, asked again and again for as long as the profile says."""
+    demands, asking = profile.suites.soak, studied(profile)
+    asking = replace(asking, measure=replace(asking.measure, for_s=demands.for_s))
+    return Design(
+        suite=Suite.SOAK,
+        flag_set=flag_set,
+        first="young",
+        second="old",
+        subject=f"{demands.for_s:g} s",
+        arrangements=(Arrangement(name="life", profile=asking, flag_set=flag_set),),
+        bounds={"aged": Bound(limit=demands.floor)},
+        rounds=1,
+    )
+
+
+def evidence(study: Study) -> Evidence:
+    """Speedup and tokens per step of the last quarter of the requests over those of the first."""
+    campaign = study.variants[0].campaign
+    return Evidence(quantities=tuple(_quantities(campaign)), notices=(f"{_pairs(campaign)} pairs of requests",))
+
+
+def _quantities(campaign: Campaign) -> Iterator[Quantity]:
+    start = campaign.valid[0].start
+    speedups, taus = [], []
+    for name in campaign.classes:
+        plain, mtp = start(Arm.PLAIN).of(name), start(Arm.MTP).of(name)
+        pairs = [math.log(p.timings.ms_per_token / m.timings.ms_per_token) for p, m in zip(plain, mtp, strict=True)]
+        speedups.append(pairs)
+        taus.append([math.log(one.timings.tau) for one in mtp])
+    for label, unit, rows in (("speedup", "x", speedups), ("tokens/step", "", taus)):
+        young, old = _edges(rows)
+        yield Quantity(
+            name=label,
+            kind="aged",
+            unit=unit,
+            first=math.exp(fmean(young)),
+            second=math.exp(fmean(old)),
+            ratio=Estimate(tuple(late - early for early, late in zip(young, old, strict=True))),
+        )
+
+
+def _edges(rows: Sequence[Sequence[float]]) -> tuple[list[float], list[float]]:
+    """The means of the windows of the first and of the last quarter, over all classes."""
+    count = min(map(len, rows))
+    width = max(count // (4 * _WINDOWS), 1)
+    windows = min(_WINDOWS, count // (2 * width))
+    starts = [place * width for place in range(windows)]
+    young = [fmean(value for row in rows for value in row[at : at + width]) for at in starts]
+    old = [fmean(value for row in rows for value in row[count - at - width : count - at]) for at in reversed(starts)]
+    return young, old
+
+
+def _pairs(campaign: Campaign) -> int:
+    samples: Sequence[Sample] = campaign.valid[0].start(Arm.MTP).of(campaign.classes[0])
+    return len(samples)
