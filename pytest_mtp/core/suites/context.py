@@ -16,13 +16,17 @@ def design(profile: Profile, flag_set: str) -> Design:
     demands, (wanted, *_) = profile.suites.context, asked(profile)
     depths = tuple(sorted(demands.depths))
     classes = tuple(replace(wanted, name=f"{wanted.name}@{depth}", length=depth, floor=None) for depth in depths)
+    deep = with_context(studied(profile, classes), depths[-1])
     return Design(
         suite=Suite.CONTEXT,
         flag_set=flag_set,
         first=f"at {depths[0]}",
         second="deep",
         arrangements=(
-            Arrangement(name="depths", profile=with_context(studied(profile, classes), depths[-1]), flag_set=flag_set),
+            # Long prompts are dear, and it is drafts that they break, which need no repetition.
+            Arrangement(
+                name="depths", profile=replace(deep, measure=replace(deep.measure, pairs=2)), flag_set=flag_set
+            ),
         ),
         bounds={"speedup": Bound(limit=demands.floor), "drafts": Bound(limit=demands.drafts)},
     )

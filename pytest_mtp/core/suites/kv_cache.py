@@ -51,8 +51,8 @@ def evidence(study: Study) -> Evidence:
     )
     compared = tuple(row for one in others for row in _compared(first.campaign, one.campaign, one.name))
     notices = tuple(
-        f"{one.name}: {_same_texts(first.campaign, one.campaign)} of {len(one.campaign.classes)} greedy texts are those "
-        f"of {first.name}; the servers' processes took {_memory(one.campaign)}"
+        f"{one.name}: {_same_texts(first.campaign, one.campaign)} of {len(one.campaign.classes)} greedy texts are "
+        f"those of {first.name}; the servers' processes took {_memory(one.campaign)}"
         for one in study.variants
     )
     return Evidence(quantities=(*speedups, *compared), notices=notices)

@@ -1,4 +1,4 @@
-"""What is MTP worth when several users ask at once, is every slot drafted for as well, and does each get its own text?"""
+"""What is MTP worth when several users ask at once, and does every slot get its own drafts and its own text?"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
