@@ -221,6 +221,9 @@ class Profile:
         names = [one.name for one in self.classes]
         if len(set(names)) != len(names):
             raise SettingsError(f"Profile {self.name} names a prompt class twice: {', '.join(names)}.")
+        for name in self.suites.classes:
+            if name not in names:
+                raise SettingsError(f"suites.classes has {name}, and profile {self.name} only {', '.join(names)}.")
 
     def prompt_class(self, name: str) -> PromptClass:
         """The class of that name."""

@@ -18,6 +18,10 @@ FEWEST_BLOCKS = 2
 """Below this there is no spread, so no interval."""
 
 
+_ROUNDING = 1e-9
+"""A spread of logs below this is that of arithmetic."""
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """Logs of a positive quantity, one per block; ``ratio`` is their geometric mean."""
@@ -64,8 +68,8 @@ class Estimate:
     def _p(self, limit: float, alternative: str) -> float:
         if len(self.logs) < FEWEST_BLOCKS:
             return 1.0
-        if self.log_sd == 0.0:
-            # Identical blocks: scipy would divide by zero and warn.
+        if self.log_sd < _ROUNDING:
+            # Identical blocks, as counts give them: scipy would divide by next to nothing and warn.
             beyond = self.log_mean < math.log(limit) if alternative == "less" else self.log_mean > math.log(limit)
             return 0.0 if beyond else 1.0
         from scipy.stats import ttest_1samp

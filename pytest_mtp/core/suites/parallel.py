@@ -11,17 +11,12 @@ from pytest_mtp.core.study import Bound, Check, Evidence, Quantity, Study, Suite
 from pytest_mtp.core.suites.paired import in_turn, of_arm
 from pytest_mtp.core.suites.protocol import Arrangement, Design, studied
 from pytest_mtp.core.verdict import Outcome
-from pytest_mtp.errors import SettingsError
 
 _WORDS, _NAME = 5, 6
 
 
 def design(profile: Profile, flag_set: str, slots: int) -> Design:
     """The first ``slots`` classes, asked one after the other and then at once, of servers with as many slots."""
-    if len(profile.classes) < slots:
-        raise SettingsError(
-            f"{slots} users at once need as many prompt classes; {profile.name} has {len(profile.classes)}."
-        )
     demands, classes = profile.suites.parallel, tuple(replace(one, floor=None) for one in profile.classes[:slots])
     alone = studied(profile, classes)
     server = replace(alone.server, parallel=slots, ctx=profile.server.ctx * slots)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 from pytest_mtp.core.profile import Gate, Profile, PromptClass
 from pytest_mtp.core.study import Bound, Study, Suite
-from pytest_mtp.errors import SettingsError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +52,8 @@ def unmeasured(design: Design, gate: Gate) -> Study:
 
 
 def asked(profile: Profile) -> tuple[PromptClass, ...]:
-    """The classes that the further suites ask; SettingsError names one that the profile lacks."""
-    names = [one.name for one in profile.classes]
-    for name in profile.suites.classes:
-        if name not in names:
-            raise SettingsError(f"suites.classes has {name}, and profile {profile.name} only {', '.join(names)}.")
-    wanted = profile.suites.classes or (names[0],)
+    """The classes that the further suites ask."""
+    wanted = profile.suites.classes or (profile.classes[0].name,)
     return tuple(profile.prompt_class(name) for name in wanted)
 
 

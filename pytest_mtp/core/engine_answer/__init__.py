@@ -1,0 +1,1 @@
+"""What engines answer, read as one kind of value."""

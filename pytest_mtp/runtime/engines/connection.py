@@ -1,0 +1,150 @@
+"""How a server of any engine is asked over HTTP. Nothing is retried: a request asked again is another measurement."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from pytest_mtp.core.endpoint import KEY_VARIABLE
+from pytest_mtp.core.engine_answer.protocol import Stream
+from pytest_mtp.core.engine_answer.reading import Line, error_of, split_lines
+from pytest_mtp.errors import MeasureError, ServerLate
+
+if TYPE_CHECKING:
+    import httpx
+
+_CONNECT_S = 5.0
+_STATUS_S = 10.0
+_OK = 200
+_KEYLESS = (401, 403)
+_SHOWN = 200
+
+Framing = Callable[[Sequence[Line], bytes, float], Stream]
+"""Lines, what is left of the last one, and the time it all took, as events."""
+
+
+class Connection:
+    """A connection to one server, closed with the ``with`` block; errors are MeasureError and ServerLate."""
+
+    def __init__(self, url: str, api_key: str | None = None, status_s: float = _STATUS_S) -> None:
+        import httpx
+
+        self.url, self.api_key, self._status_s = url, api_key, status_s
+        # Compressed events come in lumps, and a proxy of the environment has no business on the way.
+        headers = {"Accept-Encoding": "identity"} | ({} if api_key is None else {"Authorization": f"Bearer {api_key}"})
+        self._http = httpx.Client(base_url=url, headers=headers, trust_env=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    def ready(self, path: str) -> bool:
+        """Whether a path answers with 200; ``False`` while nothing listens."""
+        import httpx
+
+        try:
+            return self._http.get(path, timeout=self._status_s).status_code == _OK
+        except httpx.TransportError:
+            return False
+
+    def look(self, path: str) -> Mapping[str, object] | None:
+        """A table of JSON, or ``None`` where this server has none at that path."""
+        with self._open("GET", path, self._status_s) as response:
+            body = self._whole(response, path, self._status_s)
+            if response.status_code in _KEYLESS:
+                raise _refused(response.status_code, path, body)
+            return None if response.status_code != _OK else _table(body)
+
+    def text(self, path: str) -> str:
+        """What a path answers."""
+        with self._open("GET", path, self._status_s) as response:
+            return self._good(response, path, self._status_s).decode(errors="replace")
+
+    def document(self, path: str, body: object) -> Mapping[str, object]:
+        """The table that a path answers to ``body``."""
+        with self._open("POST", path, self._status_s, body) as response:
+            content = self._good(response, path, self._status_s)
+        table = _table(content)
+        if table is None:
+            raise MeasureError(f"{path} answered no table of JSON: {content[:_SHOWN].decode(errors='replace')!r}.")
+        return table
+
+    def stream(self, path: str, body: object, timeout_s: float, framing: Framing) -> Stream:
+        """Every event that a path answers to ``body``, each with the time at which it had come."""
+        begin = time.perf_counter()
+        lines: list[Line] = []
+        rest = b""
+        with self._open("POST", path, timeout_s, body) as response:
+            if response.status_code != _OK:
+                raise _refused(response.status_code, path, self._whole(response, path, timeout_s))
+            for piece in _pieces(response, path, begin, timeout_s):
+                came_ms = _since_ms(begin)
+                whole, rest = split_lines(rest, piece)
+                lines += [(came_ms, line) for line in whole]
+        return framing(lines, rest, _since_ms(begin))
+
+    def _good(self, response: "httpx.Response", path: str, timeout_s: float) -> bytes:
+        body = self._whole(response, path, timeout_s)
+        if response.status_code != _OK:
+            raise _refused(response.status_code, path, body)
+        return body
+
+    def _whole(self, response: "httpx.Response", path: str, timeout_s: float) -> bytes:
+        return b"".join(_pieces(response, path, time.perf_counter(), timeout_s))
+
+    @contextmanager
+    def _open(self, method: str, path: str, timeout_s: float, body: object = None) -> "Iterator[httpx.Response]":
+        """An answer whose body is yet to be read; whatever goes wrong until it is, is said in our words."""
+        import httpx
+
+        timeout = httpx.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s))
+        try:
+            with self._http.stream(method, path, json=body, timeout=timeout) as response:
+                yield response
+        except httpx.ConnectError as error:
+            raise ServerLate(
+                f"Nothing answers at {self.url}: {error}. Start the server, or correct the URL."
+            ) from error
+        except httpx.TimeoutException as error:
+            raise _late(path, timeout_s) from error
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise MeasureError(f"The connection broke before {path} was answered: {error}.") from error
+
+
+def _pieces(response: "httpx.Response", path: str, begin: float, timeout_s: float) -> Iterator[bytes]:
+    """The body piece by piece; late also where pieces keep coming, one by one, for too long."""
+    for piece in response.iter_bytes():
+        if time.perf_counter() - begin > timeout_s:
+            raise _late(path, timeout_s)
+        yield piece
+
+
+def _since_ms(begin: float) -> float:
+    return 1000 * (time.perf_counter() - begin)
+
+
+def _late(path: str, timeout_s: float) -> ServerLate:
+    return ServerLate(f"No whole answer to {path} within {timeout_s:g} s; the server hangs or is too slow.")
+
+
+def _refused(status: int, path: str, body: bytes) -> MeasureError:
+    """The server's own words, else the start of the body; and the mend where a key lacks."""
+    doc = _table(body) or {}
+    reason = error_of(doc) or str(doc.get("message") or "") or body[:_SHOWN].decode(errors="replace")
+    mend = f" Put the server's key into the environment variable {KEY_VARIABLE}." if status in _KEYLESS else ""
+    return MeasureError(f"{path} answered HTTP {status}: {(reason or 'no reason given').rstrip('.')}.{mend}")
+
+
+def _table(body: bytes) -> Mapping[str, object] | None:
+    import json
+
+    try:
+        doc = json.loads(body)
+    except ValueError:
+        return None
+    return doc if isinstance(doc, dict) else None

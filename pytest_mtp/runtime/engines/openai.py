@@ -1,0 +1,75 @@
+"""Any server with OpenAI's ``/v1/completions``: it tells tokens by usage, and nothing of drafts."""
+
+from pytest_mtp.core.endpoint import Endpoint, Engine
+from pytest_mtp.core.engine_answer.knowledge import DraftSource, Knowledge
+from pytest_mtp.core.engine_answer.openai import read_openai
+from pytest_mtp.core.engine_answer.protocol import Clock, Told
+from pytest_mtp.core.engine_answer.reading import server_sent_events
+from pytest_mtp.core.request import Request
+from pytest_mtp.errors import MeasureError
+from pytest_mtp.runtime.engines.connection import Connection
+from pytest_mtp.runtime.engines.served_model import chosen, openai_models
+
+
+def recognise(connection: Connection, endpoint: Endpoint) -> "OpenAi | None":
+    """Its adapter, where it lists models."""
+    models = openai_models(connection)
+    if models is None:
+        return None
+    return OpenAi(connection, chosen(endpoint, [str(one.get("id")) for one in models]))
+
+
+class OpenAi:
+    """The adapter of one OpenAI-compatible server."""
+
+    version = ""
+    knowledge = Knowledge(
+        engine=Engine.OPENAI,
+        clock=Clock.CLIENT,
+        drafts=DraftSource.NOT_TOLD,
+        per_position=False,
+        speculation_proof=False,
+        ignores_eos=False,
+        cache_off=False,
+        counts_tokens=False,
+    )
+
+    def __init__(self, connection: Connection, model: str) -> None:
+        self._connection, self.model = connection, model
+
+    def complete(self, request: Request) -> Told:
+        """Ask for one completion, streamed; MeasureError where usage is not told."""
+        if not isinstance(request.prompt, str):
+            raise MeasureError(_NO_IDS)
+        body: dict[str, object] = {
+            "model": self.model,
+            "prompt": request.prompt,
+            "max_tokens": request.n_predict,
+            "seed": request.seed,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
+        return read_openai(self._connection.stream("/v1/completions", body, request.timeout_s, server_sent_events))
+
+    def speculative(self) -> bool | None:
+        """Not told."""
+        return None
+
+    def tokens(self, text: str) -> list[int]:
+        """Not told: MeasureError."""
+        raise MeasureError(_NO_IDS)
+
+    def accepted_per_position(self) -> tuple[int, ...] | None:
+        """Not told."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+_NO_IDS = (
+    "An OpenAI-compatible server does not tell the tokens of a text, so no prompt can be given a length; leave length "
+    "out of the prompt classes."
+)
