@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from pytest_mtp.core.engine_answer.reading import split_lines
 from pytest_mtp.core.request import Answer, Request, parse_answer, parse_stream
 from pytest_mtp.errors import MeasureError, ServerLate
 
@@ -24,7 +25,7 @@ _CONNECT_S = 5.0
 _STATUS_S = 10.0
 _HEALTH_S = 2.0
 _OK = 200
-_EVENT = "data: "
+_EVENT = b"data: "
 _PAGE_TYPE = "text/html"
 _PER_POSITION = "llamacpp:spec_decode_num_accepted_tokens_per_pos_total"
 
@@ -116,12 +117,13 @@ class Client:
         # llama-server ends the connection of a stream, a moment after its last event.
         alone = {"Connection": "close"}
         with self._open("POST", "/completion", request.timeout_s, request.as_json(), alone) as response:
-            for line in response.iter_lines():
+            rest = b""
+            for piece in response.iter_bytes():
                 came_ms = 1000 * (time.perf_counter() - begin)
                 if came_ms > 1000 * request.timeout_s:
                     raise _late("/completion", request.timeout_s)
-                if line.startswith(_EVENT):
-                    events.append((came_ms, _event(line.removeprefix(_EVENT))))
+                lines, rest = split_lines(rest, piece)
+                events += ((came_ms, _event(one.removeprefix(_EVENT))) for one in lines if one.startswith(_EVENT))
         return parse_stream(events, 1000 * (time.perf_counter() - begin))
 
     def _json(self, method: str, path: str) -> object:
@@ -168,7 +170,7 @@ def _late(path: str, timeout_s: float) -> ServerLate:
     return ServerLate(f"No answer to {path} within {timeout_s:g} s; the server hangs or is too slow.")
 
 
-def _event(text: str) -> dict[str, Any]:
+def _event(text: bytes) -> dict[str, Any]:
     try:
         return _expect(json.loads(text), dict, "an event of /completion")
     except ValueError as error:
