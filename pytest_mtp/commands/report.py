@@ -7,7 +7,6 @@ llama.cpp, --html writes the page. 1: a class lost, or of --check: something doe
 import argparse
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +45,7 @@ def run(parsed: argparse.Namespace) -> int:
         return _checked(stored)
     name = str(parsed.file)
     with judging(name):
-        report = replace(stored, judged=tuple(one.rejudged() for one in stored.judged))
+        report = stored.rejudged()
     if parsed.upstream:
         from pytest_mtp.reports.upstream import upstream
 
@@ -68,6 +67,7 @@ def run(parsed: argparse.Namespace) -> int:
             shown = [line.text for line in lines(report, shutil.get_terminal_size().columns)]
         _say(shown)
     outcomes = [verdict.outcome for one in report.judged for verdict in one.verdicts]
+    outcomes += [one.verdict.outcome for one in report.studies]
     return int(any(outcome.fails for outcome in outcomes))
 
 

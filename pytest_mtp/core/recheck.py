@@ -11,12 +11,14 @@ from typing import Any
 
 from pytest_mtp.core.rate import RateResult
 from pytest_mtp.core.run_report import Judged, RunReport
+from pytest_mtp.core.study import Study
+from pytest_mtp.core.study_judge import judged
 from pytest_mtp.core.verdict import ClassResult
 from pytest_mtp.errors import MtpError
 
 _RELATIVE = 1e-9
 _NOTHING = 1e-12  # the spread of equal blocks is rounding, which differs between processors
-_WORDS = frozenset({"reason"})
+_WORDS = frozenset({"reason", "said"})
 
 
 def recheck(report: RunReport) -> tuple[str, ...]:
@@ -24,16 +26,44 @@ def recheck(report: RunReport) -> tuple[str, ...]:
 
     Names of flag sets and classes are in them as the report has them.
     """
-    return tuple(sentence for judged in report.judged for sentence in _judged(judged))
+    return (
+        *(sentence for one in report.judged for sentence in _judged(one)),
+        *(sentence for study in report.studies for sentence in _study(study, report)),
+    )
+
+
+def _study(stored: Study, report: RunReport) -> Iterator[str]:
+    mains = [one.campaign for one in report.judged if one.campaign.flag_set == stored.flag_set]
+    name = f"{stored.flag_set}, {stored.title}"
+    try:
+        now = judged(stored, mains[0] if mains else None)
+    except _UNJUDGED as error:
+        yield _said_unjudged(name, error)
+        return
+    if len(stored.results) != len(now.results) or len(stored.checks) != len(now.checks):
+        yield f"{name}: the report has not the ratios and checks that its samples give."
+        return
+    for ratio, found in zip(stored.results, now.results, strict=True):
+        yield from _differences(f"{name}, {found.name}", "", ratio, found)
+    for check, held in zip(stored.checks, now.checks, strict=True):
+        yield from _differences(f"{name}, {held.name}", "", check, held)
+    yield from _differences(name, "verdict", stored.verdict, now.verdict)
+
+
+_UNJUDGED = (MtpError, ArithmeticError, LookupError, ValueError, StopIteration, RuntimeError)
+"""Whatever a stranger's samples lack: a report that cannot be judged proves nothing."""
+
+
+def _said_unjudged(name: str, error: Exception) -> str:
+    return f"{name}: its samples cannot be judged ({type(error).__name__}: {error}), so nothing it says follows."
 
 
 def _judged(stored: Judged) -> Iterator[str]:
     name = stored.campaign.flag_set
     try:
         now = stored.rejudged()
-    except (MtpError, ArithmeticError, LookupError, ValueError, StopIteration, RuntimeError) as error:
-        # Whatever a stranger's samples lack, a report that cannot be judged proves nothing.
-        yield f"{name}: its samples cannot be judged ({type(error).__name__}: {error}), so nothing it says follows."
+    except _UNJUDGED as error:
+        yield _said_unjudged(name, error)
         return
     yield from _results(name, stored.results, now.results)
     yield from _rates(name, stored.rates, now.rates)

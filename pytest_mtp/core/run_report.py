@@ -14,6 +14,7 @@ from pytest_mtp.core.profile import Gate, Reference
 from pytest_mtp.core.rate import RateResult
 from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.study import Study
+from pytest_mtp.core.study_judge import judged
 from pytest_mtp.core.verdict import ClassResult, Verdict
 from pytest_mtp.core.yardsticks import Yardsticks
 from pytest_mtp.errors import InputError
@@ -79,10 +80,10 @@ def migrated(document: dict[str, Any]) -> dict[str, Any]:
     if document["version"] == 3:  # noqa: PLR2004 - what came with 4 may be left out
         return {**document, "version": REPORT_VERSION}
     # Speeds are judged again anyway, and had not all that they have now.
-    judged = [{**one, "rates": []} for one in document["judged"]]
+    campaigns = [{**one, "rates": []} for one in document["judged"]]
     if document["version"] == 1:
-        judged = [{**one, "sessions": [one["baseline"]] if one.get("baseline") else []} for one in judged]
-    return {**document, "version": REPORT_VERSION, "judged": judged}
+        campaigns = [{**one, "sessions": [one["baseline"]] if one.get("baseline") else []} for one in campaigns]
+    return {**document, "version": REPORT_VERSION, "judged": campaigns}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +100,15 @@ class RunReport:
     judged: tuple[Judged, ...]
     studies: tuple[Study, ...] = ()
     """What the further suites found."""
+
+    def rejudged(self) -> "RunReport":
+        """The same with every verdict computed afresh; a study without campaigns is about its flag set's own."""
+        mains = {one.campaign.flag_set: one.campaign for one in self.judged}
+        return replace(
+            self,
+            judged=tuple(one.rejudged() for one in self.judged),
+            studies=tuple(judged(one, mains.get(one.flag_set)) for one in self.studies),
+        )
 
     def __post_init__(self) -> None:
         if self.version > REPORT_VERSION:

@@ -34,6 +34,6 @@ def tone_of(outcome: Outcome) -> Tone:
     return Tone.OPEN if outcome.open else Tone.BAD
 
 
-def shortened(name: str) -> str:
+def shortened(name: str, width: int = NAME) -> str:
     """A name in its column."""
-    return name if len(name) <= NAME else f"{name[: NAME - 1]}…"
+    return name if len(name) <= width else f"{name[: width - 1]}…"

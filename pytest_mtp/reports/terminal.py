@@ -18,6 +18,7 @@ from pytest_mtp.reports.conclusion import recorded
 from pytest_mtp.reports.escaping import for_log
 from pytest_mtp.reports.line import NAME, Line, Tone, shortened, tone_of
 from pytest_mtp.reports.reasons import grouped, verdicts, worth_a_word
+from pytest_mtp.reports.studies import study_lines
 
 _WIDE = 128
 
@@ -36,7 +37,7 @@ def wrapped(lines: Iterable[Line], width: int) -> Iterator[Line]:
 
 
 def _unwrapped(report: RunReport, width: int) -> Iterator[Line]:
-    if not report.judged:
+    if not (report.judged or report.studies):
         yield Line(f"profile {report.profile}: nothing was measured.")
         return
     yield from _provenance(report)
@@ -47,6 +48,7 @@ def _unwrapped(report: RunReport, width: int) -> Iterator[Line]:
             continue
         yield from _campaign(judged, width)
         yield from _rates(judged)
+    yield from study_lines(report.studies)
     reasons = [reason for judged in report.judged for reason in _reasons(judged)]
     yield from [Line(""), *reasons] if reasons else []
     yield Line("")
@@ -66,7 +68,11 @@ def _reasons(judged: Judged) -> Iterator[Line]:
 def _provenance(report: RunReport) -> Iterator[Line]:
     machine = report.machine
     card = machine.get("gpu") or f"{machine.get('cpu', 'unknown processor')}, {machine.get('cores', '?')} cores"
-    first = report.judged[0].campaign.circumstances
+    campaigns = (
+        *(one.campaign for one in report.judged),
+        *(variant.campaign for study in report.studies for variant in study.variants),
+    )
+    first = campaigns[0].circumstances
     yield Line(f"profile {report.profile}, {first.build_label}, {first.model_label}", Tone.HEAD)
     yield Line(f"{card}; {first.isolation}")
 
