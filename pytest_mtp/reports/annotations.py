@@ -11,6 +11,7 @@ from enum import Enum
 from pytest_mtp.core.history import Unreadable
 from pytest_mtp.core.history_verdict import HistoryVerdict, Surprise
 from pytest_mtp.core.run_report import Judged, RunReport
+from pytest_mtp.core.study import Study
 from pytest_mtp.core.verdict import Outcome
 from pytest_mtp.reports.escaping import one_line
 from pytest_mtp.reports.reasons import grouped, unexcused
@@ -44,7 +45,11 @@ class Annotation:
 
 def annotations(report: RunReport, verdict: HistoryVerdict | None = None, unreadable: Sequence[Unreadable] = ()) -> str:
     """A line for each, the loudest first; empty where there is nothing to say."""
-    found = [*_of_history(verdict, unreadable), *(one for judged in report.judged for one in _of_gate(judged))]
+    found = [
+        *_of_history(verdict, unreadable),
+        *(one for judged in report.judged for one in _of_gate(judged)),
+        *(one for study in report.studies for one in _of_study(study)),
+    ]
     return "".join(f"{one}\n" for kind in Kind for one in _fitting([one for one in found if one.kind is kind]))
 
 
@@ -63,6 +68,15 @@ def _of_gate(judged: Judged) -> Iterator[Annotation]:
         title = f"MTP: {verdict.outcome.value}, {flag_set}"
         yield Annotation(_KINDS[verdict.outcome], title, f"{_listed(names)}: {verdict.reason}")
     yield from (Annotation(Kind.NOTICE, f"MTP: note, {flag_set}", notice) for notice in judged.notices)
+
+
+def _of_study(study: Study) -> Iterator[Annotation]:
+    """An open verdict, and what could not be asked; what a suite merely notes is in the summary."""
+    verdict = study.verdict
+    if verdict.outcome in _KINDS:
+        yield Annotation(_KINDS[verdict.outcome], f"MTP: {verdict.outcome.value}, {study.flag_set}", verdict.reason)
+    title = f"MTP: note, {study.flag_set}"
+    yield from (Annotation(Kind.NOTICE, title, f"{study.title}: {said}") for said in study.left_out)
 
 
 def _of_history(verdict: HistoryVerdict | None, unreadable: Sequence[Unreadable]) -> Iterator[Annotation]:

@@ -1,10 +1,11 @@
 """The verdict in a word, which is the same wherever a run is shown; about one flag set also in a phrase."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 
 from pytest_mtp.core.history_verdict import HistoryVerdict
 from pytest_mtp.core.run_report import Judged, RunReport
+from pytest_mtp.core.study import Study
 from pytest_mtp.core.verdict import ClassResult, Outcome, Verdict
 
 
@@ -18,8 +19,9 @@ class Word(IntEnum):
 
 
 def word_of(report: RunReport, history: HistoryVerdict | None = None) -> Word:
-    """The word for a whole run: the worst of its flag sets and of its history."""
+    """The word for a whole run: the worst of its flag sets, of its further suites and of its history."""
     words = [conclusion(judged)[0] for judged in report.judged]
+    words += [_of_outcome(study.verdict.outcome) for study in report.studies]
     if history is not None and history.red:
         words.append(Word.FAIL)
     return max(words, default=Word.UNDECIDED)
@@ -42,6 +44,30 @@ def conclusion(judged: Judged) -> tuple[Word, str]:
     if slower:
         return Word.FAIL, f"{' and '.join(slower)} lost over all classes"
     return _unlost(judged, of)
+
+
+def of_studies(studies: Sequence[Study]) -> tuple[Word, str]:
+    """The worst word of the further suites, and which of them it is about; there is at least one."""
+    word = max(_of_outcome(study.verdict.outcome) for study in studies)
+    about = [study.title for study in studies if _of_outcome(study.verdict.outcome) is word]
+    said = f"{len(about)} of {len(studies)} {_OF_STUDIES[word]}"
+    return word, said if word is Word.PASS else f"{said}: {'; '.join(dict.fromkeys(about))}"
+
+
+_OF_STUDIES = {
+    Word.PASS: "passed",
+    Word.UNDECIDED: "without an answer",
+    Word.FAIL: "lost",
+    Word.ERROR: "without a measurement",
+}
+
+
+def _of_outcome(outcome: Outcome) -> Word:
+    if outcome is Outcome.ERROR:
+        return Word.ERROR
+    if outcome.passes:
+        return Word.PASS
+    return Word.UNDECIDED if outcome.open else Word.FAIL
 
 
 def recorded(judged: Judged) -> bool:

@@ -1,32 +1,107 @@
-"""What the further suites found, for a terminal: a line for each ratio, and why where it is no pass."""
+"""What the further suites found: a row for each ratio, and the section of the terminal that is made of them."""
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from pytest_mtp.core.study import QuantityResult, Study
+from pytest_mtp.core.study import Check, QuantityResult, Study
+from pytest_mtp.core.verdict import Outcome
 from pytest_mtp.reports.line import Line, Tone, shortened, tone_of
 
-_NAME = 28
+NONE = "-"
+_NAME = 19
+_VALUES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One ratio in words, a cell each; what there is not is a dash."""
+
+    name: str
+    first: str
+    second: str
+    unit: str
+    """Empty where both values are counts or ratios."""
+    ratio: str
+    interval: str
+    bound: str
+    outcome: Outcome | None
+    """``None`` without a bound."""
+
+
+def rows(study: Study) -> tuple[Row, ...]:
+    """Every ratio of a study, those that judge nothing among them."""
+    return tuple(map(_row, study.results))
+
+
+def whose(study: Study) -> str:
+    """A study among those of a run."""
+    return f"{study.title}, flag set {study.flag_set}"
 
 
 def study_lines(studies: Sequence[Study]) -> Iterator[Line]:
-    """All studies of a run; nothing where there are none."""
-    for study in studies:
+    """All studies of a run, in 80 columns but for sentences; nothing where there are none."""
+    if studies:
         yield Line("")
-        over = f"{study.second} over {study.first}"
-        yield Line(f"{study.title} ({over}), flag set {study.flag_set}: {study.verdict.outcome.value}", Tone.HEAD)
-        yield from (_row(one) for one in study.results)
-        for check in study.checks:
-            yield Line(check.said, Tone.PLAIN if check.outcome.passes else tone_of(check.outcome))
+        yield Line("further suites", Tone.HEAD)
+    for study in studies:
+        outcome = study.verdict.outcome
+        yield Line("")
+        yield Line(f"{whose(study)}: {outcome.value}", tone_of(outcome))
+        yield from _table(study)
+        yield from (line for check in study.checks for line in _check(check))
+        if not (study.results or study.checks or outcome.passes):
+            yield from _sentence(study.verdict.reason, tone_of(outcome))
         yield from (Line(f"note: {said}") for said in (*study.notices, *study.left_out))
-        if study.results and not study.verdict.outcome.passes:
-            yield Line(study.verdict.reason, tone_of(study.verdict.outcome))
 
 
-def _row(one: QuantityResult) -> Line:
-    name = shortened(one.name, _NAME)
-    values = f"{one.first:8.4g} {one.second:8.4g}  {one.ratio:.2f}x [{one.low:.2f}, {one.high:.2f}]"
-    if one.bound is None or one.outcome is None:
-        return Line(f"{name:{_NAME}} {values}")
-    sign = "<" if one.bound.most else ">"
-    tone = Tone.PLAIN if one.outcome.passes else tone_of(one.outcome)
-    return Line(f"{name:{_NAME}} {values} {sign} {one.bound.limit:.2f}", tone)
+def _row(one: QuantityResult) -> Row:
+    bounded = math.isfinite(one.low) and math.isfinite(one.high)
+    return Row(
+        name=one.name,
+        first=_amount(one.first),
+        second=_amount(one.second),
+        unit=one.unit,
+        ratio=f"{one.ratio:.2f}x" if math.isfinite(one.ratio) else NONE,
+        interval=f"[{one.low:.2f}, {one.high:.2f}]" if bounded else NONE,
+        bound=f"{'<=' if one.bound.most else '>='} {one.bound.limit:.2f}" if one.bound else NONE,
+        outcome=one.outcome,
+    )
+
+
+def _amount(value: float) -> str:
+    """Four digits, without an exponent however large."""
+    if not math.isfinite(value):
+        return NONE
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"  # noqa: PLR2004 - four digits before the point
+
+
+def _table(study: Study) -> Iterator[Line]:
+    if study.results:
+        sides = shortened(f"{study.first} -> {study.second}", _VALUES)
+        yield Line(f"{'':{_NAME}} {sides:{_VALUES}} ratio {'interval':12} {'bound':7} verdict")
+    for row in rows(study):
+        name = row.name
+        if len(name) > _NAME:
+            yield Line(name)
+            name = ""
+        values = f"{row.first} -> {row.second} {row.unit}".rstrip()
+        told = f"{name:{_NAME}} {values:{_VALUES}} {row.ratio:>5} {row.interval:12} {row.bound:7}"
+        if row.outcome is None:
+            yield Line(f"{told} {NONE}")
+        else:
+            yield Line(f"{told} {row.outcome.value}", tone_of(row.outcome))
+
+
+def _check(check: Check) -> Iterator[Line]:
+    if check.outcome.passes:
+        yield Line(check.said)
+    else:
+        yield from _sentence(f"{check.outcome.value}: {check.said}", tone_of(check.outcome))
+
+
+def _sentence(said: str, tone: Tone) -> Iterator[Line]:
+    """A sentence, and below it the log that may follow."""
+    first, *rest = said.splitlines() or [""]
+    yield Line(first, tone)
+    yield from (Line(f"  {line}") for line in rest)

@@ -5,18 +5,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from pytest_mtp.core.history_reason import quantity
 from pytest_mtp.core.history_verdict import HistoryVerdict, LevelChange
 from pytest_mtp.core.run_report import Judged, RunReport
+from pytest_mtp.core.study import Study
 from pytest_mtp.core.verdict import ClassResult, Outcome
 from pytest_mtp.reports.comparison import sides
-from pytest_mtp.reports.conclusion import Word, conclusion, word_of
+from pytest_mtp.reports.conclusion import Word, conclusion, of_studies, word_of
 from pytest_mtp.reports.escaping import for_markdown
 from pytest_mtp.reports.markdown import compared_classes, everything, first_line, folded, outcome_and_cause, table
+from pytest_mtp.reports.provenance import circumstances
 from pytest_mtp.reports.reasons import reasons
+from pytest_mtp.reports.studies import NONE, Row, rows
 from pytest_mtp.reports.surprise import surprising
 
 MOST_BYTES = 2**20 - 2**16
 """A page takes 2**20 of a step, which may have something of its own to say."""
 _CUT = "The rest is too long for this page: see report.json, or report.html."
 _CLASSES = ("class", "plain tok/s", "mtp tok/s", "speedup", "limit", "tokens/step", "step cost", "verdict")
+_STUDIES = ("suite", "flag set", "values", "ratio", "bound", "verdict")
 _CHANGES = ("series", "was", "is", "change", "since run", "build", "acknowledged")
 _SHOWN_CHANGES = 20
 
@@ -38,6 +42,8 @@ def _open(report: RunReport, verdict: HistoryVerdict | None) -> Iterator[str]:
     yield from _verdict(report, verdict)
     for judged in report.judged:
         yield from _flag_set(judged)
+    if report.studies:
+        yield from _studies(report.studies)
     if verdict is not None:
         yield from _history(verdict)
 
@@ -56,6 +62,9 @@ def _verdict(report: RunReport, verdict: HistoryVerdict | None) -> Iterator[str]
     for judged, one, said in told:
         blocks = f"{len(judged.campaign.valid)} blocks"
         yield f"- flag set {for_markdown(judged.campaign.flag_set)}: {one.name}, {said}, {blocks}"
+    if report.studies:
+        worst, said = of_studies(report.studies)
+        yield f"- further suites: {worst.name}, {for_markdown(said)}"
     if verdict is not None:
         word, said = (
             (Word.FAIL, _count(verdict.reasons, "loss", "losses"))
@@ -71,8 +80,8 @@ def _verdict(report: RunReport, verdict: HistoryVerdict | None) -> Iterator[str]
 def _provenance(report: RunReport) -> str:
     machine = report.machine
     where = machine.get("gpu") or machine.get("cpu", "unknown processor")
-    around = [judged.campaign.circumstances for judged in report.judged[:1]]
-    said = [report.profile, *(text for one in around for text in (one.build_label, one.model_label)), where]
+    around = circumstances(report)
+    said = [report.profile, *((around.build_label, around.model_label) if around else ()), where]
     return ", ".join(map(for_markdown, [*said, report.created_at]))
 
 
@@ -118,6 +127,34 @@ def _cells(result: ClassResult) -> tuple[str, ...]:
         f"{result.step_cost:.2f}",
         why,
     )
+
+
+def _studies(studies: Sequence[Study]) -> Iterator[str]:
+    """Every bounded ratio, and a line for a study that has none; below, why and what is to be noted."""
+    yield "### Further suites"
+    yield ""
+    yield from table(_STUDIES, (cells for study in studies for cells in _study_cells(study)))
+    yield ""
+    for study in studies:
+        title, why = for_markdown(study.title), for_markdown(first_line(study.verdict.reason))
+        if not study.verdict.outcome.passes:
+            yield f"- {study.verdict.outcome.value}: {why}"
+        yield from (f"- {title}: note: {for_markdown(said)}" for said in (*study.notices, *study.left_out))
+    yield ""
+
+
+def _study_cells(study: Study) -> Iterator[tuple[str, ...]]:
+    named = (for_markdown(study.title), for_markdown(study.flag_set))
+    bounded = [row for row in rows(study) if row.outcome is not None]
+    yield from ((*named, *_row_cells(row)) for row in bounded)
+    if not bounded:
+        yield (*named, *(NONE,) * (len(_STUDIES) - 3), outcome_and_cause(study.verdict))
+
+
+def _row_cells(row: Row) -> tuple[str, ...]:
+    values = f"{row.name} {row.first} → {row.second} {row.unit}"
+    outcome = NONE if row.outcome is None else row.outcome.value
+    return (*map(for_markdown, (values, f"{row.ratio} {row.interval}", row.bound)), outcome)
 
 
 def _history(verdict: HistoryVerdict) -> Iterator[str]:

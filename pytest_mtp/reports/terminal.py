@@ -17,6 +17,7 @@ from pytest_mtp.reports.comparison import comparison
 from pytest_mtp.reports.conclusion import recorded
 from pytest_mtp.reports.escaping import for_log
 from pytest_mtp.reports.line import NAME, Line, Tone, shortened, tone_of
+from pytest_mtp.reports.provenance import circumstances
 from pytest_mtp.reports.reasons import grouped, verdicts, worth_a_word
 from pytest_mtp.reports.studies import study_lines
 
@@ -68,11 +69,11 @@ def _reasons(judged: Judged) -> Iterator[Line]:
 def _provenance(report: RunReport) -> Iterator[Line]:
     machine = report.machine
     card = machine.get("gpu") or f"{machine.get('cpu', 'unknown processor')}, {machine.get('cores', '?')} cores"
-    campaigns = (
-        *(one.campaign for one in report.judged),
-        *(variant.campaign for study in report.studies for variant in study.variants),
-    )
-    first = campaigns[0].circumstances
+    first = circumstances(report)
+    if first is None:
+        yield Line(f"profile {report.profile}", Tone.HEAD)
+        yield Line(card)
+        return
     yield Line(f"profile {report.profile}, {first.build_label}, {first.model_label}", Tone.HEAD)
     yield Line(f"{card}; {first.isolation}")
 
@@ -213,7 +214,8 @@ def _reference(reference: Reference | None) -> str:
 def next_steps(report: RunReport) -> Iterator[str]:
     """What a person should do now, one sentence a line."""
     results = [result for judged in report.judged for result in judged.results]
-    levels = sorted({f"{result.level:.1%}" for result in results if result.level is not None})
+    told = [*(one.level for one in results), *(one.level for study in report.studies for one in study.results)]
+    levels = sorted({f"{level:.1%}" for level in told if level is not None})
     if levels:
         yield f"Intervals are two-sided t intervals at {' and '.join(levels)}: the ones that decided."
     outcomes = {result.speed.outcome for result in results}
@@ -224,6 +226,8 @@ def next_steps(report: RunReport) -> Iterator[str]:
         yield "Undecided classes need a quieter machine, or more blocks: --tier full (of pytest: --mtp-tier)."
     elif Outcome.INCONCLUSIVE in outcomes:
         yield "Undecided classes need a quieter machine or more blocks: --mtp-set 'gates.looks=[8, 16, 24]'."
+    if any(study.verdict.outcome is Outcome.INCONCLUSIVE for study in report.studies):
+        yield "Undecided suites need a quieter machine or more blocks: --mtp-set 'suites.looks=[6, 12]'."
     if compared:
         return
     just_recorded = any(map(recorded, report.judged))

@@ -11,6 +11,7 @@ from pytest_mtp.core.run_report import RunReport
 from pytest_mtp.runtime.store import write_json
 from tests.damaged import one_armed
 from tests.reports_of_runs import run_report
+from tests.studies import latency, memory, report_of
 
 WHOLE = run_report({"code": (2.0, 2.02, 1.98)})
 
@@ -51,3 +52,22 @@ def test_a_report_of_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixtu
     write_json(tmp_path / "empty.json", replace(WHOLE, judged=()))
     assert main(["report", str(tmp_path / "empty.json")]) == 0
     assert "nothing was measured" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("most", "status"), [(2.0, 0), (1.0, 1)])
+def test_a_study_is_judged_again_and_its_verdict_counts(
+    most: float, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unjudged = replace(latency(most=most), results=(), verdict=latency().verdict)
+    write_json(tmp_path / "studies.json", report_of(unjudged))
+    assert main(["report", str(tmp_path / "studies.json")]) == status
+    assert f"latency, flag set n3: {'REGRESSION' if status else 'PASS'}" in capsys.readouterr().out
+
+
+def test_a_study_of_the_flag_sets_own_campaign_is_judged_again_by_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = replace(memory(WHOLE.judged[0].campaign), notices=())
+    write_json(tmp_path / "whole.json", replace(WHOLE, studies=(study,)))
+    main(["report", str(tmp_path / "whole.json")])
+    assert "note: no memory was told of these servers" in capsys.readouterr().out

@@ -14,9 +14,11 @@ from pytest_mtp.core.recheck import recheck
 from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
 from pytest_mtp.core.sample import Block, Campaign, Start
 from pytest_mtp.core.server_spec import Arm
+from pytest_mtp.core.study import Check, Study
 from pytest_mtp.core.verdict import Outcome
 from tests.campaigns import around, campaign
 from tests.comparisons import base, compared, stretched
+from tests.studies import latency, memory, report_of
 
 MEASURED = campaign({"code": around(2.0, 0.01), "chat": around(1.2, 0.01)})
 SLOWER = stretched(MEASURED, plain=1.5, mtp=1.5)
@@ -137,3 +139,44 @@ def test_samples_that_cannot_be_judged_prove_nothing() -> None:
     broken = replace(MEASURED, blocks=tuple(replace(block, starts=block.starts[:1]) for block in MEASURED.blocks))
     (sentence,) = recheck(report(replace(told(), campaign=broken)))
     assert sentence.startswith("n3: its samples cannot be judged (")
+
+
+@pytest.mark.parametrize("study", [latency(), latency(most=1.0), latency(around(1.5, 0.2), most=1.5)])
+def test_a_study_that_was_left_alone_follows_from_its_samples(study: Study) -> None:
+    assert study.results
+    assert recheck(report_of(study)) == ()
+
+
+def test_a_study_without_campaigns_follows_from_its_flag_sets_own() -> None:
+    study = memory(MEASURED)
+    assert recheck(replace(report(), studies=(study,))) == ()
+    (sentence,) = recheck(report_of(study))
+    assert sentence.startswith("n3, memory: its samples cannot be judged (")
+
+
+def test_a_ratio_of_a_study_that_was_changed_is_named_alone() -> None:
+    study = latency()
+    first, *rest = study.results
+    forged = replace(study, results=(replace(first, ratio=1.1), *rest))
+    (sentence,) = recheck(report_of(forged))
+    assert sentence.startswith("n3, latency, time to first token: ratio is 1.1 in the report; its samples give 1.5")
+
+
+def test_a_verdict_of_a_study_that_was_changed_is_named() -> None:
+    lost = latency(most=1.0)
+    forged = replace(lost, verdict=replace(lost.verdict, outcome=Outcome.PASS))
+    assert recheck(report_of(forged)) == (
+        "n3, latency: verdict.outcome is PASS in the report; its samples give REGRESSION.",
+    )
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda one: replace(one, results=one.results[1:]),
+        lambda one: replace(one, checks=(Check(name="texts", outcome=Outcome.PASS, said="all the same"),)),
+    ],
+)
+def test_ratios_and_checks_of_a_study_that_were_taken_out_or_put_in_are_named(forge: Callable[[Study], Study]) -> None:
+    (sentence,) = recheck(report_of(forge(latency())))
+    assert sentence == "n3, latency: the report has not the ratios and checks that its samples give."

@@ -26,6 +26,11 @@ classes = [{ name = "a", prompt = "A" }, { name = "b", prompt = "B" }]
 Gate = Callable[..., pytest.RunResult]
 
 
+def without_further_suites() -> list[str]:
+    """Arguments that leave the gate's own question alone."""
+    return [f"--ignore={one}" for one in _SUITES.glob("test_*.py") if "mtp_study" in one.read_text()]
+
+
 def fake_server(path: Path, fault: str) -> str:
     """Write a llama-server with this fault; returns it as ``--mtp-source`` takes it."""
     path.write_text(f'#!/bin/sh\nexec {sys.executable} {_FAKE} --fault {fault} "$@"\n')
@@ -42,6 +47,11 @@ def fake_gate(pytester: pytest.Pytester, tmp_path: Path) -> Gate:
     model.write_bytes(small_model())
     profile = pytester.path / "fake.toml"
     profile.write_text(_PROFILE)
-    further = [f"--ignore={one}" for one in _SUITES.glob("test_*.py") if "mtp_study" in one.read_text()]
-    fixed = (*further, "--mtp", f"--mtp-profile={profile}", f"--mtp-source={source}", f"--mtp-model={model}")
+    fixed = (
+        *without_further_suites(),
+        "--mtp",
+        f"--mtp-profile={profile}",
+        f"--mtp-source={source}",
+        f"--mtp-model={model}",
+    )
     return lambda *more: pytester.runpytest_inprocess(*fixed, *more)

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from pytest_mtp.core.build_spec import Build
+from tests.plugin.gates import without_further_suites
 from tests.real.conftest import SMALL
 
 _PATIENCE_S = 120.0
@@ -23,7 +24,7 @@ _LONG_BLOCKS = tuple(f"--mtp-set={one}" for one in ("request.tokens=400", "measu
 
 
 def arguments(server: Path, *more: str) -> list[str]:
-    return ["--mtp", f"--mtp-profile={SMALL}", f"--mtp-source=bin:{server}", *more]
+    return [*without_further_suites(), "--mtp", f"--mtp-profile={SMALL}", f"--mtp-source=bin:{server}", *more]
 
 
 def wrapper(folder: Path, server: Path, condition: str) -> Path:

@@ -15,6 +15,7 @@ from pytest_mtp.core.verdict import Outcome, Verdict
 from pytest_mtp.reports.annotations import MOST, annotations
 from tests.campaigns import around, campaign
 from tests.hostile import WORDS, hostile_file, hostile_report, hostile_verdict
+from tests.studies import latency, report_of
 
 SURE = campaign({"a": around(2.0, 0.01)})
 NOISY = campaign({"a": around(2.0, 0.2)})
@@ -119,3 +120,22 @@ def test_no_more_are_written_than_the_runner_shows(count: int) -> None:
 def test_a_long_reason_is_cut() -> None:
     [(_, _, text)] = said(gated(), HistoryVerdict(run="r", notices=("%" * 5_000,)))
     assert len(text) == 1_000
+
+
+def test_an_open_study_is_a_warning_and_what_it_left_out_a_notice() -> None:
+    study = latency(around(1.5, 0.2), most=1.5, left_out=("this build has no streams",))
+    first, second = (read(line) for line in annotations(report_of(study)).splitlines())
+    assert first[:2] == ("warning", "MTP: INCONCLUSIVE, n3")
+    assert first[2].startswith("latency: time to first token 10 ms plain")
+    assert second == ("notice", "MTP: note, n3", "latency: this build has no streams")
+
+
+def test_a_study_that_passed_or_failed_its_test_says_nothing() -> None:
+    assert annotations(report_of(latency(), latency(most=1.0))) == ""
+
+
+def test_a_hostile_study_is_one_line_each() -> None:
+    study = latency(around(1.5, 0.2), most=1.5, flag_set=WORDS, subject=WORDS, left_out=(WORDS,))
+    text = annotations(report_of(study))
+    assert [read(line)[0] for line in text.splitlines()] == ["warning", "notice"]
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e\ud800-\udfff]", text)

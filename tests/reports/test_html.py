@@ -14,11 +14,13 @@ from pytest_mtp.core.profile import Gate
 from pytest_mtp.core.run_report import Judged, RunReport
 from pytest_mtp.core.sample import ArmFailure, Block, Campaign, Stage
 from pytest_mtp.core.server_spec import Arm
+from pytest_mtp.core.study import Check, Study
+from pytest_mtp.core.verdict import Outcome
 from pytest_mtp.reports.conclusion import Word
 from pytest_mtp.reports.html import decomposition
 from pytest_mtp.reports.html.axis import Axis, digits, spanning
 from pytest_mtp.reports.html.circumstances import by_hand
-from pytest_mtp.reports.html.headline import headline
+from pytest_mtp.reports.html.headline import Headline, headline
 from pytest_mtp.reports.html.page import page
 from pytest_mtp.reports.html.past import past
 from pytest_mtp.reports.html.raw import raw
@@ -26,6 +28,7 @@ from tests import pages
 from tests.campaigns import around, campaign
 from tests.comparisons import base, compared, stretched
 from tests.hostile import WORDS, hostile_verdict
+from tests.studies import latency, memory, report_of
 
 
 class Read(HTMLParser):
@@ -341,3 +344,72 @@ def test_an_axis_of_one_value_has_room_around_it() -> None:
     assert axis.percent(2.0) == 50
     assert axis.percent(99.0) == 100
     assert digits((0.25, 0.5)) == 2
+
+
+def test_a_study_is_a_table_with_a_caption_and_named_rows_and_columns() -> None:
+    written = page(report_of(latency(left_out=("this build has no streams",))))
+    part = written[written.index('<section id="studies"') : written.index('<section id="circumstances"')]
+    assert "<caption>mtp over plain</caption>" in part
+    assert part.count('<th scope="row">') == len(latency().results)
+    assert part.count("<th ") == part.count('<th scope="')
+    text = Read(part).text
+    assert "time per token PASS 2 3 ms 1.50x" in text
+    assert "at most 2.00x (profile) 4" in text
+    assert "this build has no streams" in text
+
+
+def test_a_page_of_suites_alone_has_their_circumstances_and_commands() -> None:
+    text = Read(page(report_of(latency()))).text
+    assert "p · b1 · m1" in text
+    assert "PASS Further suites: 1 of 1 passed." in text
+    assert "mtp arm Copy" in text
+    assert "blocks that count 4" in text
+
+
+def test_a_page_comes_of_studies_without_campaigns() -> None:
+    assert "no memory was told of these servers" in page(report_of(memory(campaign({"a": around(2.0, 0.01)}))))
+
+
+@pytest.mark.parametrize(
+    ("studies", "word", "sentence"),
+    [
+        ((latency(), latency(most=1.0)), Word.FAIL, "Further suites: 1 of 2 lost: latency."),
+        (
+            (latency(around(1.5, 0.2), most=1.5),),
+            Word.UNDECIDED,
+            "Further suites: 1 of 1 without an answer: latency.",
+        ),
+        ((latency(),), Word.PASS, "Further suites: 1 of 1 passed."),
+    ],
+)
+def test_the_headline_counts_the_suites_after_the_gate(studies: tuple[Study, ...], word: Word, sentence: str) -> None:
+    assert headline(report_of(*studies), None) == Headline(sentence, word, ())
+    gate = Judged(campaign=campaign({"a": around(2, 0.01)}), gate=Gate(), floors={"a": 1}).rejudged()
+    said = headline(replace(of(gate), studies=studies), None)
+    assert (said.word, said.sentence) == (word, f"Nothing was lost: 1 of 1 class kept their speed. {sentence}")
+
+
+def test_why_a_study_lost_is_among_the_reasons() -> None:
+    text = Read(page(report_of(latency(most=1.0)))).text
+    assert "latency, flag set n3 REGRESSION: time to first token 10 ms plain, 15 mtp, 1.50x" in text
+
+
+def test_no_word_of_a_study_becomes_markup() -> None:
+    def study(words: str) -> RunReport:
+        told = latency(flag_set=words, subject=words, left_out=(words,), first=words, second=words, most=1.0)
+        results = tuple(replace(one, name=words, unit=words) for one in told.results)
+        check = Check(name=words, outcome=Outcome.REGRESSION, said=words)
+        return report_of(replace(told, results=results, checks=(check,), notices=(words,)))
+
+    tame, wild = page(study("x")), page(study(WORDS))
+    assert set(Read(wild).tags) <= set(Read(tame).tags) | {"details", "summary", "pre"}
+    assert Read(wild).tags.count("script") == Read(tame).tags.count("script")
+    shown = re.sub(r"<script.*?</script>", "", wild, flags=re.DOTALL)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e\ud800-\udfff]", shown)
+
+
+def test_a_study_too_large_to_be_carried_is_carried_without_its_answers() -> None:
+    carried = raw(report_of(latency()), 100)
+    (study,) = msgspec.json.decode(carried.json, type=RunReport).studies
+    assert study.results == latency().results
+    assert not any(start.samples for block in study.variants[0].campaign.blocks for start in block.starts)

@@ -5,12 +5,18 @@ import pytest
 
 from pytest_mtp.core.profile import Gate, Reference
 from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
-from pytest_mtp.core.sample import Campaign
+from pytest_mtp.core.sample import ArmFailure, Campaign, Stage
+from pytest_mtp.core.server_spec import Arm
+from pytest_mtp.core.study import Study, Variant
+from pytest_mtp.core.verdict import Outcome, Verdict
 from pytest_mtp.reports.line import Line, Tone
 from pytest_mtp.reports.terminal import lines, wrapped
 from tests.campaigns import around, campaign
+from tests.hostile import WORDS
+from tests.studies import latency, memory, report_of
 
 MEASURED = campaign({"quick": around(2.0, 0.01), "a_class_with_a_very_long_name": around(0.7, 0.01)})
+UNMEASURED = Verdict(outcome=Outcome.INVALID, reason="nothing was measured yet")
 REFERENCE = Reference(low=1.67, high=1.72, source="the tutorial")
 
 
@@ -78,3 +84,81 @@ def test_a_name_of_escape_codes_moves_no_cursor() -> None:
     hostile = "\x1b[2J\r::error::x\n"
     shown = "".join(line.text for line in wrapped([Line(hostile)], 80))
     assert not any(unicodedata.category(letter) == "Cc" for letter in shown)
+
+
+def shown(*studies: Study, width: int = 80) -> list[str]:
+    return [line.text for line in lines(report_of(*studies), width)]
+
+
+def test_every_ratio_of_a_study_is_a_line_of_eighty_columns_with_its_bound_and_verdict() -> None:
+    text = shown(latency(), latency(around(1.5, 0.01), most=1.0), latency(around(1.5, 0.2), most=1.5))
+    assert max(map(len, text)) <= 80
+    assert text[text.index("further suites") + 2] == "latency, flag set n3: PASS"
+    rows = [line.split() for line in text if line.startswith("time per token")]
+    told = ["time", "per", "token", "2", "->", "3", "ms", "1.50x"]
+    assert [row[:8] for row in rows] == [told] * 3
+    assert [row[-3:] for row in rows] == [
+        ["<=", "2.00", "PASS"],
+        ["<=", "1.00", "REGRESSION"],
+        ["<=", "1.50", "INCONCLUSIVE"],
+    ]
+
+
+def test_a_ratio_without_a_bound_has_no_verdict() -> None:
+    (row,) = [line.split() for line in shown(latency()) if line.startswith("inter-token p50")]
+    assert row[-2:] == ["-", "-"]
+
+
+def test_the_name_of_a_ratio_is_told_whole_in_a_line_of_its_own_where_it_is_long() -> None:
+    study = latency()
+    long = replace(study, results=(replace(study.results[0], name="process memory of mtp, first to last"),))
+    text = shown(long)
+    assert text[text.index("process memory of mtp, first to last") + 1].split()[:3] == ["10", "->", "15"]
+
+
+def test_large_values_have_no_exponent() -> None:
+    study = latency()
+    text = shown(replace(study, results=(replace(study.results[0], first=23456.7, second=1234.5),)))
+    assert any("23457 -> 1234 ms" in line for line in text)
+
+
+def test_what_a_study_notes_and_what_it_left_out_are_notes() -> None:
+    text = shown(replace(latency(left_out=("this build has no type q",)), notices=("best: n_max 3",)))
+    assert {"note: best: n_max 3", "note: this build has no type q"} <= set(text)
+
+
+def test_a_check_that_does_not_hold_is_its_sentence_in_its_tone() -> None:
+    failures = (ArmFailure(arm=Arm.MTP, stage=Stage.START, message="no\nthe last line"),)
+    broken = latency(variants=(Variant(name="streamed", campaign=campaign({"a": ()}, failures=failures)),))
+    written = list(lines(report_of(broken), 200))
+    (said,) = [line for line in written if line.text.startswith("REGRESSION: streamed: the mtp arm")]
+    assert said.tone is Tone.BAD
+    assert "  the last line" in [line.text for line in written]
+
+
+def test_a_run_of_suites_alone_says_with_what_it_was_measured_and_asks_for_no_baseline() -> None:
+    text = "\n".join(shown(latency()))
+    assert text.startswith("profile p, b1, m1\nSome CPU, 2 cores; side-by-side\n")
+    assert "nothing was measured" not in text
+    assert "baseline" not in text
+    assert "two-sided t intervals" in text
+
+
+def test_an_undecided_suite_says_what_it_needs() -> None:
+    assert "suites.looks" in "\n".join(shown(latency(around(1.5, 0.2), most=1.5)))
+
+
+def test_a_study_without_any_campaign_in_the_report_is_shown_too() -> None:
+    text = shown(memory(MEASURED))
+    assert text[:2] == ["profile p", "Some CPU, 2 cores"]
+    assert "note: no memory was told of these servers" in text
+
+
+def test_a_study_that_was_not_measured_says_so() -> None:
+    assert "nothing was measured yet" in shown(replace(latency(), results=(), verdict=UNMEASURED))
+
+
+def test_a_hostile_study_moves_no_cursor() -> None:
+    text = shown(replace(latency(flag_set=WORDS, subject=WORDS, left_out=(WORDS,)), notices=(WORDS,)))
+    assert not any(unicodedata.category(letter) in {"Cc", "Cs"} for line in text for letter in line)
+    assert not [line for line in text if line.startswith(("::", "##["))]

@@ -1,17 +1,19 @@
 """The verdict of a run in one sentence: what lost and which factor moved, or that nothing did, with counts."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from pytest_mtp.core.cause import Cause
 from pytest_mtp.core.history_verdict import HistoryVerdict
 from pytest_mtp.core.run_report import Judged, RunReport
+from pytest_mtp.core.study import Study
 from pytest_mtp.core.verdict import ClassResult, Outcome
-from pytest_mtp.reports.conclusion import Word, word_of
+from pytest_mtp.reports.conclusion import Word, of_studies, word_of
 from pytest_mtp.reports.html.mark import Mark, mark_of
 from pytest_mtp.reports.line import Tone
 from pytest_mtp.reports.reasons import grouped, unexcused, worth_a_word
+from pytest_mtp.reports.studies import whose
 
 _NAMED = 3
 _MOVED = {
@@ -49,12 +51,24 @@ def headline(report: RunReport, history: HistoryVerdict | None) -> Headline:
     results = [(judged, result) for judged in report.judged for result in judged.results]
     counts = Counter(result.speed.outcome for _, result in results)
     marks = tuple((mark_of(outcome), counts[outcome]) for outcome in Outcome if counts[outcome])
-    word = word_of(report, history)
-    return Headline(_SENTENCES[word](report, results, history), word, marks)
+    return Headline(" ".join(_sentences(report, results, history)), word_of(report, history), marks)
 
 
 def reasons(report: RunReport) -> tuple[tuple[Mark, str, str], ...]:
     """Of every verdict that is no plain pass its mark, whose it is, and why; the same sentence once for all."""
+    return (*_of_gate(report), *map(_of_study, filter(_not_passed, report.studies)))
+
+
+def _not_passed(study: Study) -> bool:
+    return not study.verdict.outcome.passes
+
+
+def _of_study(study: Study) -> tuple[Mark, str, str]:
+    reason = study.verdict.reason.removeprefix(f"{study.title}: ")
+    return mark_of(study.verdict), whose(study), reason
+
+
+def _of_gate(report: RunReport) -> tuple[tuple[Mark, str, str], ...]:
     said = grouped(
         (_name(report, judged, name), verdict)
         for judged in report.judged
@@ -74,6 +88,15 @@ def loss(judged: Judged, result: ClassResult) -> float | None:
 
 
 _Results = Sequence[tuple[Judged, ClassResult]]
+
+
+def _sentences(report: RunReport, results: _Results, history: HistoryVerdict | None) -> Iterator[str]:
+    """What the gate says, if there was one, and what the further suites say."""
+    of_gate = word_of(replace(report, studies=()), history)
+    if report.judged or not report.studies or of_gate is Word.FAIL:
+        yield _SENTENCES[of_gate](report, results, history)
+    if report.studies:
+        yield f"Further suites: {of_studies(report.studies)[1]}."
 
 
 def _error(_: RunReport, results: _Results, __: HistoryVerdict | None) -> str:

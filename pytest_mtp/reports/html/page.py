@@ -17,6 +17,8 @@ from pytest_mtp.reports.html.headline import headline, reasons
 from pytest_mtp.reports.html.past import past
 from pytest_mtp.reports.html.raw import as_script, raw
 from pytest_mtp.reports.html.speed_table import Table, rate_table, sentences, speed_table
+from pytest_mtp.reports.html.studies import study_part, surroundings
+from pytest_mtp.reports.provenance import circumstances as measured_with
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -49,12 +51,16 @@ def page(report: RunReport, history: Sequence[Series] = (), verdict: HistoryVerd
     environment = _environment()
     script = environment.get_template("script.js.j2").render()
     classes = tuple(name for judged in report.judged for name in judged.campaign.classes)
+    parts = tuple(_part(judged) for judged in report.judged)
     told = past(history, verdict, tuple(dict.fromkeys(classes)))
     return environment.get_template("page.html.j2").render(
         report=report,
         headline=headline(report, verdict),
         reasons=reasons(report),
-        parts=tuple(_part(judged) for judged in report.judged),
+        measured_with=measured_with(report),
+        parts=parts,
+        studies=tuple(map(study_part, report.studies)),
+        around=(*parts, *surroundings(report)),
         past=told,
         past_json=as_script(told.data) if told else "",
         raw=raw(report),

@@ -6,6 +6,7 @@ from typing import Any
 from pytest_mtp.core.baseline import Recorded
 from pytest_mtp.core.run_report import Judged, RunReport
 from pytest_mtp.core.sample import Block, Campaign, Start
+from pytest_mtp.core.study import Study
 
 _MOST_BYTES = 1_500_000
 
@@ -55,12 +56,28 @@ def _spelled(value: Any) -> Any:
 
 
 def _mapped(report: RunReport, *, answers: bool) -> RunReport:
-    return replace(report, judged=tuple(_judged(one, answers=answers) for one in report.judged))
+    return replace(
+        report,
+        judged=tuple(_judged(one, answers=answers) for one in report.judged),
+        studies=tuple(_study(one, answers=answers) for one in report.studies),
+    )
+
+
+def _study(one: Study, *, answers: bool) -> Study:
+    variants, again = (
+        tuple(replace(each, campaign=_lighter(each.campaign, answers=answers)) for each in told)
+        for told in (one.variants, one.again)
+    )
+    return replace(one, variants=variants, again=again)
+
+
+def _lighter(campaign: Campaign, *, answers: bool) -> Campaign:
+    return replace(campaign, blocks=tuple(_block(block, answers=answers) for block in campaign.blocks))
 
 
 def _judged(one: Judged, *, answers: bool) -> Judged:
     def lighter(campaign: Campaign) -> Campaign:
-        return replace(campaign, blocks=tuple(_block(block, answers=answers) for block in campaign.blocks))
+        return _lighter(campaign, answers=answers)
 
     compared = one.compared
     if compared is not None:

@@ -1,0 +1,64 @@
+"""Studies made of numbers, for tests of what is shown of the further suites."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pytest_mtp.core.profile import Gate
+from pytest_mtp.core.run_report import REPORT_VERSION, RunReport
+from pytest_mtp.core.sample import Block, Campaign, Sample, Start
+from pytest_mtp.core.server_spec import Arm
+from pytest_mtp.core.study import Bound, Study, Suite, Variant
+from pytest_mtp.core.study_judge import judged
+from tests.campaigns import around, campaign
+
+GATE = Gate(looks=(4, 8))
+_GAP_MS = 2.0
+
+
+def latency(slower: Sequence[float] = (), most: float = 2.0, flag_set: str = "n3", **changes: object) -> Study:
+    """Waiting times of the mtp arm, so many times the plain one's in each block, with bounds but for the median."""
+    measured = replace(_streamed(slower or around(1.5, 0.01)), flag_set=flag_set)
+    values: dict[str, object] = {
+        "suite": Suite.LATENCY,
+        "flag_set": flag_set,
+        "subject": "",
+        "first": "plain",
+        "second": "mtp",
+        "variants": (Variant(name="streamed", campaign=measured),),
+        "bounds": {kind: Bound(limit=most, most=True) for kind in ("first token", "token", "gap")},
+        "gate": GATE,
+    }
+    return judged(Study(**(values | changes)))  # type: ignore[arg-type]  # a test may say anything
+
+
+def memory(main: Campaign, **changes: object) -> Study:
+    """A study without a campaign of its own; nothing was told of memory."""
+    study = Study(
+        suite=Suite.MEMORY, flag_set=main.flag_set, subject="", first="plain", second="mtp", variants=(), gate=GATE
+    )
+    return judged(replace(study, **changes), main)  # type: ignore[arg-type]  # a test may say anything
+
+
+def report_of(*studies: Study) -> RunReport:
+    """A run of further suites alone."""
+    return RunReport(
+        version=REPORT_VERSION, created_at="2026-01-01T00:00:00+00:00", tool="t", profile="p",
+        machine={"cpu": "Some CPU", "cores": "2"}, judged=(), studies=studies,
+    )  # fmt: skip
+
+
+def _streamed(slower: Sequence[float]) -> Campaign:
+    measured = campaign({"a": (1.0,) * len(slower)})
+    blocks = (_arriving(block, share) for block, share in zip(measured.blocks, slower, strict=True))
+    return replace(measured, blocks=tuple(blocks))
+
+
+def _arriving(block: Block, slower: float) -> Block:
+    def timed(sample: Sample, gap_ms: float) -> Sample:
+        return replace(sample, arrivals_ms=tuple(gap_ms * place for place in range(5, 9)))
+
+    def told(start: Start) -> Start:
+        gap_ms = _GAP_MS * (slower if start.arm is Arm.MTP else 1)
+        return replace(start, samples=tuple(timed(one, gap_ms) for one in start.samples))
+
+    return replace(block, starts=tuple(map(told, block.starts)))
