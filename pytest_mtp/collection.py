@@ -15,7 +15,8 @@ from pytest_mtp.errors import MtpError, SettingsError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_mtp.session import Case, Run
+    from pytest_mtp.core.case import Case
+    from pytest_mtp.session import Run
 
 RUN: "pytest.StashKey[Run]" = pytest.StashKey()
 
@@ -45,7 +46,7 @@ def parameters(config: pytest.Config, name: str) -> "list[Any]":
     if run is None:
         skip = pytest.mark.skip(reason="measures a llama-server: give --mtp (CPU) or --mtp-gpu")
         return [pytest.param(None, id="off", marks=skip)]
-    from pytest_mtp.session import cases
+    from pytest_mtp.core.case import cases
 
     found = cases(run.profile, run.settings)
     if name == "mtp_case":
@@ -91,7 +92,7 @@ def conclude(run: "Run", session: pytest.Session) -> None:
 
 def _cases_of(item: pytest.Item, run: "Run") -> "Iterator[Case]":
     """The cases that a test is about; one about a whole flag set needs all of its classes."""
-    from pytest_mtp.session import cases
+    from pytest_mtp.core.case import cases
 
     callspec = getattr(item, "callspec", None)
     told = callspec.params if callspec else {}

@@ -11,6 +11,7 @@ from pytest_mtp.showing import Shown, plainly
 if TYPE_CHECKING:
     from pytest_mtp.core.build_spec import Build, BuildSpec
     from pytest_mtp.core.capabilities import Capabilities
+    from pytest_mtp.core.case import Case
     from pytest_mtp.core.model import Model
     from pytest_mtp.core.profile import Profile
     from pytest_mtp.core.rate import Rate, RateResult
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_mtp.equipment import Equipment
     from pytest_mtp.runtime.cache import Cache
     from pytest_mtp.runtime.progress import Progress
-    from pytest_mtp.session import Case, Run
+    from pytest_mtp.session import Run
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,9 @@ ACKNOWLEDGED = "acknowledged.toml"
 """The reviewed file of changes that somebody looked at, in the folder of the baselines."""
 
 
+_NO_NIGHT = "Neither a comparison nor further suites alone are a night: nothing was put into the history."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Night:
     """What became of a run beside its own verdicts."""
@@ -64,7 +67,7 @@ def _judged(folder: Path, settings: Settings, report: RunReport) -> Night:
     from pytest_mtp.runtime.history import History
 
     if not entries_of("", report):
-        return Night(notices=("A comparison is no night: it was not put into the history.",))
+        return Night(notices=(_NO_NIGHT,))
     history = History(folder, settings.cache_dir)
     kept = history.add(report)
     loaded = history.load()

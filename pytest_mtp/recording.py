@@ -18,7 +18,7 @@ class Recording:
     on_record: bool = False
 
 
-def recorded(judged: Judged, baselines: Baselines, update: Update, record: Recorded) -> Recording:
+def put_on_record(judged: Judged, baselines: Baselines, update: Update, record: Recorded) -> Recording:
     """Put a campaign on record where it measured what a baseline needs and nothing is overwritten unasked."""
     campaign, file = judged.campaign, baselines.load()
     found = file.sessions(campaign)

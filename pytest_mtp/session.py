@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pytest_mtp import __version__
 from pytest_mtp.core.baseline import Recorded, narrowed
 from pytest_mtp.core.calibration import Calibration, calibration
+from pytest_mtp.core.case import Case, cases
 from pytest_mtp.core.comparison import Compared, decided
 from pytest_mtp.core.fingerprint import Fingerprint
 from pytest_mtp.core.judge import enough, flagged
@@ -18,7 +19,7 @@ from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.settings import Settings, Update, Vary
 from pytest_mtp.core.side import Side
 from pytest_mtp.core.study import Study
-from pytest_mtp.core.study_judge import judged
+from pytest_mtp.core.study_judge import judged_study
 from pytest_mtp.core.suites.protocol import Design, unmeasured
 from pytest_mtp.core.verdict import ClassResult, Outcome, Verdict
 from pytest_mtp.core.yardsticks import Yardsticks
@@ -26,32 +27,15 @@ from pytest_mtp.equipment import Equipment, opposite, to_itself
 from pytest_mtp.errors import MtpError, SettingsError
 from pytest_mtp.night import Night, night
 from pytest_mtp.planning import campaign_plan, comparison_plan
-from pytest_mtp.recording import baseline_notices, recorded
+from pytest_mtp.recording import baseline_notices, put_on_record
 from pytest_mtp.runtime.measure import run_campaign
 from pytest_mtp.runtime.models import phantom_spec
 from pytest_mtp.runtime.plan import Measured, Plan
 from pytest_mtp.runtime.progress import Progress
 from pytest_mtp.runtime.store import Baselines, write_json
-from pytest_mtp.studying import Bench, measured
+from pytest_mtp.studying import Bench, measure_study
 
 TOOL = f"pytest-mtp {__version__}"
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One test's subject: a prompt class under a flag set."""
-
-    flag_set: str
-    prompt_class: str
-
-    def __str__(self) -> str:
-        return f"{self.flag_set}-{self.prompt_class}"
-
-
-def cases(profile: Profile, settings: Settings) -> tuple[Case, ...]:
-    """Every prompt class under every flag set that was asked for."""
-    chosen = settings.flag_sets or tuple(profile.flag_sets)
-    return tuple(Case(flag_set, one.name) for flag_set in chosen for one in profile.classes)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,7 +89,7 @@ class Run:
         if design.arrangements:
             found = self._study(design, study, equipment(), progress)
         else:
-            found = judged(study, self.conclusion(design.flag_set, equipment, progress).campaign)
+            found = judged_study(study, self.conclusion(design.flag_set, equipment, progress).campaign)
         self.studies[key] = found
         return found
 
@@ -121,7 +105,7 @@ class Run:
                 started_at=_now(),
                 progress=lambda text: progress(f"{study.title}: {text}"),
             )
-            return measured(design, study, bench)
+            return measure_study(design, study, bench)
 
     def _begin(self) -> None:
         """The time limit counts from the first measurement."""
@@ -277,7 +261,7 @@ class Run:
         """Put the campaign on record if that was asked for and it measured what it should; what was done is said."""
         if self.settings.update is None:
             return judged
-        done = recorded(judged, baselines, self.settings.update, Recorded(_now(), TOOL, judged.campaign))
+        done = put_on_record(judged, baselines, self.settings.update, Recorded(_now(), TOOL, judged.campaign))
         if done.on_record:
             self.recorded.add(judged.campaign.flag_set)
         return replace(judged, notices=(*judged.notices, done.said))

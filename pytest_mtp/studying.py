@@ -8,7 +8,7 @@ from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.settings import Settings
 from pytest_mtp.core.side import Side
 from pytest_mtp.core.study import Study, Variant
-from pytest_mtp.core.study_judge import enough, judged
+from pytest_mtp.core.study_judge import enough, judged_study
 from pytest_mtp.core.suites.protocol import Arrangement, Design
 from pytest_mtp.core.verdict import Outcome
 from pytest_mtp.equipment import Equipment
@@ -30,13 +30,14 @@ class Bench:
     progress: Progress
 
 
-def measured(design: Design, unmeasured: Study, bench: Bench) -> Study:
+def measure_study(design: Design, unmeasured: Study, bench: Bench) -> Study:
     """Measure a study until it is decided, and once more what it lost; FlagError where the build lacks a flag."""
     study = _measured(design, unmeasured, bench, "first")
-    if study.verdict.outcome is not Outcome.REGRESSION or _not_started(study):
+    # A check has no spread, and an arm that does not start was tried twice already: only ratios can recur.
+    if all(one.outcome is not Outcome.REGRESSION for one in study.results):
         return study
     again = _measured(design, unmeasured, bench, "again")
-    return judged(replace(study, again=again.variants))
+    return judged_study(replace(study, again=again.variants))
 
 
 def _measured(design: Design, unmeasured: Study, bench: Bench, turn: str) -> Study:
@@ -53,7 +54,7 @@ def _measured(design: Design, unmeasured: Study, bench: Bench, turn: str) -> Stu
         study = replace(unmeasured, variants=_variants(campaigns))
         if design.rounds is None and enough(study):
             break
-    return judged(study)
+    return judged_study(study)
 
 
 def _variants(campaigns: Mapping[str, Campaign]) -> tuple[Variant, ...]:
@@ -66,8 +67,3 @@ def _plan(one: Arrangement, design: Design, bench: Bench, turn: str) -> Plan:
     names = (design.suite.value, design.subject, one.name, turn)
     folder = plan.folder / re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(names))
     return replace(plan, folder=folder, deadline=bench.deadline)
-
-
-def _not_started(study: Study) -> bool:
-    """Whether an arm could not be started, which was tried twice already."""
-    return any(one.campaign.failures for one in study.variants)

@@ -8,7 +8,7 @@ from pytest_mtp.core.run_report import REPORT_VERSION, RunReport
 from pytest_mtp.core.sample import Block, Campaign, Sample, Start
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.study import Bound, Study, Suite, Variant
-from pytest_mtp.core.study_judge import judged
+from pytest_mtp.core.study_judge import judged_study
 from tests.campaigns import around, campaign
 
 GATE = Gate(looks=(4, 8))
@@ -28,7 +28,7 @@ def latency(slower: Sequence[float] = (), most: float = 2.0, flag_set: str = "n3
         "bounds": {kind: Bound(limit=most, most=True) for kind in ("first token", "token", "gap")},
         "gate": GATE,
     }
-    return judged(Study(**(values | changes)))  # type: ignore[arg-type]  # a test may say anything
+    return judged_study(Study(**(values | changes)))  # type: ignore[arg-type]  # a test may say anything
 
 
 def memory(main: Campaign, **changes: object) -> Study:
@@ -36,7 +36,7 @@ def memory(main: Campaign, **changes: object) -> Study:
     study = Study(
         suite=Suite.MEMORY, flag_set=main.flag_set, subject="", first="plain", second="mtp", variants=(), gate=GATE
     )
-    return judged(replace(study, **changes), main)  # type: ignore[arg-type]  # a test may say anything
+    return judged_study(replace(study, **changes), main)  # type: ignore[arg-type]  # a test may say anything
 
 
 def report_of(*studies: Study) -> RunReport:

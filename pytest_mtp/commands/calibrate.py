@@ -30,10 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Measure and record one session after the other; each is on record before the next begins. 1: one failed."""
+    from pytest_mtp.core.case import cases
     from pytest_mtp.equipment import equip
     from pytest_mtp.runtime.cache import Cache
     from pytest_mtp.runtime.progress import ProgressLine
-    from pytest_mtp.session import Run, cases
+    from pytest_mtp.session import Run
 
     if parsed.sessions < 1:
         raise SettingsError(f"--sessions is {parsed.sessions}; it is at least 1.")

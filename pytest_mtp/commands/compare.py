@@ -77,9 +77,10 @@ def status(report: "RunReport") -> int:
 
 def compared_run(settings: Settings, profile: "Profile", progress: "Progress") -> "RunReport":
     """Measure ``settings`` against its ``compare_to``; SourceError, BuildError and the like where one cannot be had."""
+    from pytest_mtp.core.case import cases
     from pytest_mtp.equipment import equip
     from pytest_mtp.runtime.cache import Cache
-    from pytest_mtp.session import Run, cases
+    from pytest_mtp.session import Run
 
     with tempfile.TemporaryDirectory(prefix="pytest-mtp-compare-") as folder:
         session = Run(settings=settings, profile=profile, selected=cases(profile, settings))

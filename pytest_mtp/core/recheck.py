@@ -12,7 +12,7 @@ from typing import Any
 from pytest_mtp.core.rate import RateResult
 from pytest_mtp.core.run_report import Judged, RunReport
 from pytest_mtp.core.study import Study
-from pytest_mtp.core.study_judge import judged
+from pytest_mtp.core.study_judge import judged_study
 from pytest_mtp.core.verdict import ClassResult
 from pytest_mtp.errors import MtpError
 
@@ -33,10 +33,9 @@ def recheck(report: RunReport) -> tuple[str, ...]:
 
 
 def _study(stored: Study, report: RunReport) -> Iterator[str]:
-    mains = [one.campaign for one in report.judged if one.campaign.flag_set == stored.flag_set]
     name = f"{stored.flag_set}, {stored.title}"
     try:
-        now = judged(stored, mains[0] if mains else None)
+        now = judged_study(stored, report.campaign_of(stored.flag_set))
     except _UNJUDGED as error:
         yield _said_unjudged(name, error)
         return

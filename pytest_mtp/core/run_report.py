@@ -14,7 +14,7 @@ from pytest_mtp.core.profile import Gate, Reference
 from pytest_mtp.core.rate import RateResult
 from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.study import Study
-from pytest_mtp.core.study_judge import judged
+from pytest_mtp.core.study_judge import judged_study
 from pytest_mtp.core.verdict import ClassResult, Verdict
 from pytest_mtp.core.yardsticks import Yardsticks
 from pytest_mtp.errors import InputError
@@ -101,13 +101,16 @@ class RunReport:
     studies: tuple[Study, ...] = ()
     """What the further suites found."""
 
+    def campaign_of(self, flag_set: str) -> Campaign | None:
+        """The gate's own campaign of a flag set; ``None`` where none was measured."""
+        return next((one.campaign for one in self.judged if one.campaign.flag_set == flag_set), None)
+
     def rejudged(self) -> "RunReport":
         """The same with every verdict computed afresh; a study without campaigns is about its flag set's own."""
-        mains = {one.campaign.flag_set: one.campaign for one in self.judged}
         return replace(
             self,
             judged=tuple(one.rejudged() for one in self.judged),
-            studies=tuple(judged(one, mains.get(one.flag_set)) for one in self.studies),
+            studies=tuple(judged_study(one, self.campaign_of(one.flag_set)) for one in self.studies),
         )
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ from pytest_mtp.core.decision import Finding, weigh
 from pytest_mtp.core.judge import failed, too_few
 from pytest_mtp.core.profile import Gate
 from pytest_mtp.core.sample import Campaign
+from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.speedup import FEWEST_BLOCKS, Estimate
 from pytest_mtp.core.study import Bound, Check, Evidence, Quantity, QuantityResult, Study, Suite, Variant
 from pytest_mtp.core.suites import (
@@ -52,7 +53,7 @@ _OF_FINDING = {
 }
 
 
-def judged(study: Study, main: Campaign | None = None) -> Study:
+def judged_study(study: Study, main: Campaign | None = None) -> Study:
     """The study with its results computed afresh; ``main`` is the flag set's campaign, for suites that ask no own."""
     whole = study if study.variants or main is None else replace(study, variants=(Variant(name="gate", campaign=main),))
     broken = tuple(_unmeasured(whole))
@@ -73,7 +74,7 @@ def enough(study: Study) -> bool:
         return True
     if blocks not in study.gate.looks:
         return False
-    outcomes = {one.outcome for one in judged(study).results}
+    outcomes = {one.outcome for one in judged_study(study).results}
     return Outcome.REGRESSION in outcomes or Outcome.INCONCLUSIVE not in outcomes
 
 
@@ -86,6 +87,12 @@ def _unmeasured(study: Study) -> Iterator[Check]:
             yield Check(name=one.name, outcome=verdict.outcome, said=f"{one.name}: {verdict.reason}")
         elif len(one.campaign.valid) < fewest:
             yield Check(name=one.name, outcome=Outcome.INVALID, said=f"{one.name}: {too_few(one.campaign)}")
+        elif not any(_drafted(one.campaign)):
+            yield Check(name=one.name, outcome=Outcome.NOT_EXERCISED, said=f"{one.name}: the mtp arm drafted nothing")
+
+
+def _drafted(campaign: Campaign) -> Iterator[bool]:
+    return (sample.timings.drafted for name in campaign.classes for sample in campaign.samples(Arm.MTP, name))
 
 
 _OF_ONE_BLOCK = frozenset({Suite.SOAK, Suite.TEXT, Suite.MEMORY})

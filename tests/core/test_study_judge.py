@@ -9,7 +9,7 @@ from pytest_mtp.core.profile import Gate
 from pytest_mtp.core.sample import ArmFailure, Campaign, Stage, Start
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.study import Bound, Study, Suite, Variant
-from pytest_mtp.core.study_judge import enough, judged
+from pytest_mtp.core.study_judge import enough, judged_study
 from pytest_mtp.core.verdict import Outcome
 from tests.campaigns import around, campaign
 
@@ -36,35 +36,35 @@ def _context(deep: Sequence[float], accepted: int = 60, bounds: Mapping[str, Bou
 
 
 def test_a_speedup_that_stays_after_a_long_prompt_passes() -> None:
-    found = judged(_context(around(1.4, 0.01, 3)))
+    found = judged_study(_context(around(1.4, 0.01, 3)))
     assert found.verdict.outcome is Outcome.PASS
     assert [round(one.ratio, 2) for one in found.results] == [0.93, 1.0]
 
 
 def test_a_speedup_that_goes_after_a_long_prompt_is_red_and_says_where() -> None:
-    found = judged(_context(around(0.8, 0.01, 3)))
+    found = judged_study(_context(around(0.8, 0.01, 3)))
     assert found.verdict.outcome is Outcome.REGRESSION
     assert "speedup at 4104 1.505 x at 512, 0.8027 deep, 0.53x" in found.verdict.reason
 
 
 def test_drafts_that_collapse_are_red_by_their_count_alone() -> None:
-    found = judged(_context(around(1.4, 0.01, 3), accepted=10))
+    found = judged_study(_context(around(1.4, 0.01, 3), accepted=10))
     assert [one.outcome for one in found.results] == [Outcome.PASS, Outcome.REGRESSION]
 
 
 def test_a_bound_inside_the_noise_is_left_open() -> None:
-    found = judged(_context(around(1.05, 0.2, 3)))
+    found = judged_study(_context(around(1.05, 0.2, 3)))
     assert found.verdict.outcome is Outcome.INCONCLUSIVE
 
 
 def test_a_ratio_without_a_bound_judges_nothing() -> None:
-    found = judged(_context(around(0.2, 0.01, 3), bounds={}))
+    found = judged_study(_context(around(0.2, 0.01, 3), bounds={}))
     assert found.verdict.outcome is Outcome.PASS
     assert {one.outcome for one in found.results} == {None}
 
 
 def test_of_times_more_is_worse() -> None:
-    found = judged(_context(around(1.4, 0.01, 3), bounds={"speedup": Bound(limit=0.5, most=True)}))
+    found = judged_study(_context(around(1.4, 0.01, 3), bounds={"speedup": Bound(limit=0.5, most=True)}))
     assert found.verdict.outcome is Outcome.REGRESSION
 
 
@@ -73,14 +73,14 @@ def test_of_times_more_is_worse() -> None:
 )
 def test_a_loss_is_red_only_where_fresh_starts_show_it_too(fresh: float, outcome: Outcome) -> None:
     again = Variant(name="depths", campaign=_depths(around(fresh, 0.01, 3)))
-    assert judged(replace(_context(around(0.8, 0.01, 3)), again=(again,))).verdict.outcome is outcome
+    assert judged_study(replace(_context(around(0.8, 0.01, 3)), again=(again,))).verdict.outcome is outcome
 
 
 @pytest.mark.parametrize(("arms", "outcome"), [((Arm.MTP,), Outcome.REGRESSION), ((Arm.PLAIN, Arm.MTP), Outcome.ERROR)])
 def test_an_arm_that_does_not_start_is_a_finding(arms: tuple[Arm, ...], outcome: Outcome) -> None:
     failures = tuple(ArmFailure(arm=arm, stage=Stage.START, message="it died") for arm in arms)
     broken = Variant(name="q8_0", campaign=campaign({"a": ()}, failures=failures))
-    found = judged(replace(_context(around(1.4, 0.01, 3)), variants=(broken,)))
+    found = judged_study(replace(_context(around(1.4, 0.01, 3)), variants=(broken,)))
     assert found.verdict.outcome is outcome
     assert "q8_0: the" in found.verdict.reason
 
@@ -109,7 +109,7 @@ def _text(*, gate: bool) -> Study:
         suite=Suite.TEXT, flag_set="n3", subject="", first="plain", second="mtp", variants=(),
         demands={"same text": float(gate)}, gate=_GATE,
     )  # fmt: skip
-    return judged(study, main)
+    return judged_study(study, main)
 
 
 def test_another_text_is_told_with_its_place_and_judged_only_on_demand() -> None:
@@ -134,7 +134,13 @@ def _parallel(beside: str) -> Study:
 
 
 def test_a_slot_that_says_what_only_another_says_is_red() -> None:
-    assert judged(_parallel("bword-001 bword-003")).verdict.outcome is Outcome.PASS
-    leaked = judged(_parallel("bword-001 aword-002")).verdict
+    assert judged_study(_parallel("bword-001 bword-003")).verdict.outcome is Outcome.PASS
+    leaked = judged_study(_parallel("bword-001 aword-002")).verdict
     assert leaked.outcome is Outcome.REGRESSION
     assert "the answer to b says 'aword-002'" in leaked.reason
+
+
+def test_a_study_in_which_nothing_was_drafted_measured_nothing() -> None:
+    idle = Variant(name="depths", campaign=campaign({"a@512": (1.0, 1.0)}, drafted=0))
+    found = judged_study(replace(_context(around(1.4, 0.01, 3)), variants=(idle,)))
+    assert found.verdict.outcome is Outcome.NOT_EXERCISED

@@ -1,5 +1,6 @@
 """What does MTP cost in memory, and does it grow while the server answers?"""
 
+import math
 from statistics import fmean
 
 from pytest_mtp.core.profile import Profile
@@ -53,13 +54,11 @@ def _level(start: Start, kind: str) -> Level | None:
 
 
 def _ratio(name: str, kind: str, first: list[int], second: list[int]) -> Quantity:
-    from math import log
-
     return Quantity(
         name=name,
         kind=kind,
         unit="MiB",
         first=fmean(first) / _MIB,
         second=fmean(second) / _MIB,
-        ratio=Estimate(tuple(log(new / old) for old, new in zip(first, second, strict=True))),
+        ratio=Estimate(tuple(math.log(new / old) for old, new in zip(first, second, strict=True))),
     )

@@ -1,5 +1,6 @@
 """What is MTP worth when several users ask at once, and does every slot get its own drafts and its own text?"""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -52,9 +53,7 @@ def _drafts(alone: Campaign, together: Campaign) -> Iterator[Quantity]:
 
 def _throughput(campaign: Campaign, arm: Arm) -> Estimate:
     """Tokens of all slots per second, from the first request to the last answer of each turn, block by block."""
-    from math import log
-
-    return Estimate(tuple(log(_tokens_per_second(block.start(arm))) for block in campaign.valid))
+    return Estimate(tuple(math.log(_tokens_per_second(block.start(arm))) for block in campaign.valid))
 
 
 def _tokens_per_second(start: Start) -> float:

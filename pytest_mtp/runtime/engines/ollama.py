@@ -6,9 +6,9 @@ from pytest_mtp.core.engine_answer.ollama import ollama_models, read_ollama
 from pytest_mtp.core.engine_answer.protocol import Clock, Told
 from pytest_mtp.core.engine_answer.reading import json_lines
 from pytest_mtp.core.request import Request
-from pytest_mtp.errors import MeasureError
 from pytest_mtp.runtime.engines.connection import Connection
 from pytest_mtp.runtime.engines.served_model import chosen
+from pytest_mtp.runtime.engines.untold import Untold
 
 _LATEST = ":latest"
 
@@ -25,9 +25,10 @@ def recognise(connection: Connection, endpoint: Endpoint) -> "Ollama | None":
     return Ollama(connection, str(version.get("version", "")), chosen(endpoint, offers))
 
 
-class Ollama:
+class Ollama(Untold):
     """The adapter of one Ollama."""
 
+    name = "Ollama"
     knowledge = Knowledge(
         engine=Engine.OLLAMA,
         clock=Clock.SERVER,
@@ -45,30 +46,9 @@ class Ollama:
     def complete(self, request: Request) -> Told:
         """Ask for one completion of the text as it is, without the model's template."""
         if not isinstance(request.prompt, str):
-            raise MeasureError(_NO_IDS)
+            raise self.no_ids()
         options: dict[str, object] = {"num_predict": request.n_predict, "seed": request.seed}
         if request.temperature is not None:
             options["temperature"] = request.temperature
         body = {"model": self.model, "prompt": request.prompt, "raw": True, "stream": True, "options": options}
         return read_ollama(self._connection.stream("/api/generate", body, request.timeout_s, json_lines))
-
-    def speculative(self) -> bool | None:
-        """Not told."""
-        return None
-
-    def tokens(self, text: str) -> list[int]:
-        """Not told: MeasureError."""
-        raise MeasureError(_NO_IDS)
-
-    def accepted_per_position(self) -> tuple[int, ...] | None:
-        """Not told."""
-        return None
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-
-_NO_IDS = (
-    "Ollama does not tell the tokens of a text, so no prompt can be given a length; leave length out of the prompt "
-    "classes."
-)

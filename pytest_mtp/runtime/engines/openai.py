@@ -6,9 +6,9 @@ from pytest_mtp.core.engine_answer.openai import read_openai
 from pytest_mtp.core.engine_answer.protocol import Clock, Told
 from pytest_mtp.core.engine_answer.reading import server_sent_events
 from pytest_mtp.core.request import Request
-from pytest_mtp.errors import MeasureError
 from pytest_mtp.runtime.engines.connection import Connection
 from pytest_mtp.runtime.engines.served_model import chosen, openai_models
+from pytest_mtp.runtime.engines.untold import Untold
 
 
 def recognise(connection: Connection, endpoint: Endpoint) -> "OpenAi | None":
@@ -19,10 +19,11 @@ def recognise(connection: Connection, endpoint: Endpoint) -> "OpenAi | None":
     return OpenAi(connection, chosen(endpoint, [str(one.get("id")) for one in models]))
 
 
-class OpenAi:
+class OpenAi(Untold):
     """The adapter of one OpenAI-compatible server."""
 
     version = ""
+    name = "An OpenAI-compatible server"
     knowledge = Knowledge(
         engine=Engine.OPENAI,
         clock=Clock.CLIENT,
@@ -40,7 +41,7 @@ class OpenAi:
     def complete(self, request: Request) -> Told:
         """Ask for one completion, streamed; MeasureError where usage is not told."""
         if not isinstance(request.prompt, str):
-            raise MeasureError(_NO_IDS)
+            raise self.no_ids()
         body: dict[str, object] = {
             "model": self.model,
             "prompt": request.prompt,
@@ -52,24 +53,3 @@ class OpenAi:
         if request.temperature is not None:
             body["temperature"] = request.temperature
         return read_openai(self._connection.stream("/v1/completions", body, request.timeout_s, server_sent_events))
-
-    def speculative(self) -> bool | None:
-        """Not told."""
-        return None
-
-    def tokens(self, text: str) -> list[int]:
-        """Not told: MeasureError."""
-        raise MeasureError(_NO_IDS)
-
-    def accepted_per_position(self) -> tuple[int, ...] | None:
-        """Not told."""
-        return None
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-
-_NO_IDS = (
-    "An OpenAI-compatible server does not tell the tokens of a text, so no prompt can be given a length; leave length "
-    "out of the prompt classes."
-)
