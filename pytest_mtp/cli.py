@@ -22,6 +22,7 @@ from pytest_mtp.commands import (
     published,
     report,
     serve,
+    tune,
 )
 from pytest_mtp.commands.protocol import Command
 from pytest_mtp.errors import MtpError
@@ -40,6 +41,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "published": published,
         "report": report,
         "serve": serve,
+        "tune": tune,
     }
 )
 

@@ -1,17 +1,20 @@
 """The way to a server that can be started: source, build, model, machine."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from pytest_mtp.core.build_spec import Build, BuildSpec
 from pytest_mtp.core.capabilities import Capabilities
 from pytest_mtp.core.card import Card
 from pytest_mtp.core.fingerprint import Fingerprint
+from pytest_mtp.core.flags import negotiate
 from pytest_mtp.core.gguf_header import Header
 from pytest_mtp.core.model import Model, parse_model
 from pytest_mtp.core.profile import Profile
+from pytest_mtp.core.server_spec import ServerSpec
 from pytest_mtp.core.settings import Settings, Vary
 from pytest_mtp.core.source import Source, parse_source
 from pytest_mtp.core.toolchain import cuda_architecture
@@ -21,6 +24,7 @@ from pytest_mtp.runtime.cards import measured_cards
 from pytest_mtp.runtime.clocks import locked
 from pytest_mtp.runtime.header import model_header
 from pytest_mtp.runtime.interrupt import sigterm_as_ctrl_c
+from pytest_mtp.runtime.launch import Launch, LlamaServer
 from pytest_mtp.runtime.lock import measuring
 from pytest_mtp.runtime.machine import devices, fingerprint
 from pytest_mtp.runtime.models import fetch_model
@@ -29,20 +33,42 @@ from pytest_mtp.runtime.progress import Progress, silent
 from pytest_mtp.runtime.sources import fetch_source
 
 
+class Named(Protocol):
+    """What is told apart by an identity, and read by a label."""
+
+    @property
+    def identity(self) -> str:
+        """Differs wherever the thing does."""
+
+    @property
+    def label(self) -> str:
+        """What people read."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equipment:
     """What is got ready before the first server starts."""
 
-    build: Build
-    capabilities: Capabilities
-    model: Model
-    header: Header
-    """What the model's file says about itself."""
+    build: Named
+    """The engine under test."""
+    model: Named
+    served: str
+    """The model as a server is told of it: a path, or a name."""
+    header: Header | None
+    """What the model's file says about itself; ``None`` where there is no such file."""
+    launch: Callable[[ServerSpec], Launch]
+    """How a server is come by; FlagError for what the engine does not offer."""
     machine: Fingerprint
     cards: tuple[Card, ...] = ()
     """Those that the servers compute on; empty on a CPU."""
     logs: Path
     """Where the servers log to."""
+    running: bool = False
+    """Whether the servers are there before: their flags cannot be changed, and every block meets the same life."""
+    counts_tokens: bool = True
+    """Whether the engine tells the tokens of a text."""
+    notices: tuple[str, ...] = ()
+    """What a reader of the numbers should know of the engine."""
 
 
 def source_of(settings: Settings, profile: Profile, cache: Cache, progress: Progress = silent) -> Source:
@@ -91,11 +117,17 @@ def equipment_of(
     settings: Settings, profile: Profile, made: Build, capabilities: Capabilities, model: Model, logs: Path
 ) -> Equipment:
     """Build and model together with what they and the machine say about themselves; seconds."""
+
+    def launch(spec: ServerSpec) -> Launch:
+        arguments = negotiate(spec, capabilities)
+        return LlamaServer(binary=made.server, capabilities=capabilities, spec=spec, arguments=arguments)
+
     return Equipment(
         build=made,
-        capabilities=capabilities,
         model=model,
+        served=str(model.path),
         header=model_header(model.path),
+        launch=launch,
         machine=fingerprint(profile.build.backend, settings.gpu_id, profile.server.extra),
         cards=cards_of(settings, profile),
         logs=logs,

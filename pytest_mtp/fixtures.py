@@ -73,8 +73,11 @@ def mtp_source(mtp_run: "Run", mtp_cache: "Cache", mtp_progress: "Progress") -> 
     Scope: session. Seconds to a minute the first time, then a cache hit.
     Changed by --mtp-source. Errors with the reason when it cannot be had.
     """
+    from pytest_mtp.core.profile import Serving
     from pytest_mtp.equipment import source_of
 
+    if mtp_run.profile.serving is not Serving.LLAMA_CPP:
+        pytest.skip("no llama.cpp is compiled for this profile's servers, so its flags cannot be looked up")
     with plainly(mtp_progress):
         return source_of(mtp_run.settings, mtp_run.profile, mtp_cache, mtp_progress)
 
@@ -133,21 +136,29 @@ def mtp_model(mtp_run: "Run", mtp_cache: "Cache", mtp_progress: "Progress") -> "
 
 @pytest.fixture(scope="session")
 def mtp_equipment(
-    mtp_run: "Run",
-    mtp_build: "Build",
-    mtp_capabilities: "Capabilities",
-    mtp_model: "Model",
-    tmp_path_factory: pytest.TempPathFactory,
+    mtp_run: "Run", tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> "Equipment":
     """Build, model and machine, ready to be measured; the servers' logs go to pytest's temporary folder.
 
-    Scope: session; its cost is that of the fixtures it is made of.
+    Scope: session; its cost is that of ``mtp_build``, ``mtp_capabilities`` and ``mtp_model``, which it asks for where
+    llama.cpp is compiled, and not where servers run already (--mtp-endpoint) or vLLM is started.
     """
+    from pytest_mtp.core.profile import Serving
     from pytest_mtp.equipment import equipment_of
+    from pytest_mtp.foreign import running_equipment, vllm_equipment
 
+    settings, profile = mtp_run.settings, mtp_run.profile
+    logs = tmp_path_factory.mktemp("mtp-servers")
+    if profile.serving is Serving.LLAMA_CPP:
+        made, capabilities, model = (
+            request.getfixturevalue(name) for name in ("mtp_build", "mtp_capabilities", "mtp_model")
+        )
+        with plainly():
+            return equipment_of(settings, profile, made, capabilities, model, logs)
     with plainly():
-        logs = tmp_path_factory.mktemp("mtp-servers")
-        return equipment_of(mtp_run.settings, mtp_run.profile, mtp_build, mtp_capabilities, mtp_model, logs)
+        if profile.serving is Serving.VLLM:
+            return vllm_equipment(settings, profile, logs)
+        return running_equipment({one.arm: one for one in settings.endpoints}, logs)
 
 
 @pytest.fixture
@@ -210,12 +221,18 @@ def mtp_study(
     Scope: function; half a minute to some minutes a design on the phantom, told in docs/suites.md. The numbers become
     the test's ``user_properties``. Skips where two builds are compared. Errors when neither arm can be started.
     """
+    from pytest_mtp.core.profile import Serving
+    from pytest_mtp.core.suites.protocol import changes_servers, gives_lengths
     from pytest_mtp.core.verdict import Outcome
     from pytest_mtp.reports import properties
 
     def study(design: "Design") -> "Verdict":
         if mtp_run.settings.compare_to is not None:
             pytest.skip("a comparison asks about speed and acceptance alone")
+        if mtp_run.profile.serving is Serving.RUNNING and changes_servers(design, mtp_run.profile):
+            pytest.skip("the servers run already, and this suite needs others: their flags cannot be changed")
+        if not mtp_equipment.counts_tokens and gives_lengths(design):
+            pytest.skip("the engine does not tell the tokens of a text, so no prompt can be given a length")
         with plainly(mtp_progress):
             found = mtp_run.study(design, lambda: mtp_equipment, mtp_progress)
         request.node.user_properties.extend(properties.of_study(found))
@@ -230,12 +247,16 @@ def mtp_study(
 def mtp_gate(mtp_run: "Run") -> Callable[["Verdict"], None]:
     """A function that turns a verdict into the fate of the test: green, red, or skipped with the reason.
 
-    Scope: function, free. --mtp-strict makes the skipped ones red; one skipped ends the run with 17.
+    Scope: function, free. --mtp-strict makes the skipped ones red; one skipped ends the run with 17. What the engine
+    does not tell is skipped always, and changes no exit status.
     """
+    from pytest_mtp.core.verdict import Outcome
 
     def settle(verdict: "Verdict") -> None:
         mtp_run.settled.append(verdict)
         said = f"{verdict.outcome.value}: {verdict.reason}"
+        if verdict.outcome is Outcome.NOT_TOLD:
+            pytest.skip(said)
         if verdict.outcome.open and (not mtp_run.settings.strict or mtp_run.excused(verdict)):
             pytest.skip(said)
         if not verdict.outcome.passes:

@@ -10,7 +10,7 @@ from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.card import Card, CardProcess
 from pytest_mtp.core.doctor import Facts, ModelFacts, Server, Tools
 from pytest_mtp.core.model import ModelKind, parse_model
-from pytest_mtp.core.profile import Profile
+from pytest_mtp.core.profile import Profile, Serving
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.settings import Settings
 from pytest_mtp.core.source import SourceKind, parse_source
@@ -77,6 +77,8 @@ def _machine() -> str:
 
 
 def _tools(settings: Settings, profile: Profile) -> Tools:
+    if profile.serving is not Serving.LLAMA_CPP:
+        return _vllm()
     if parse_source(settings.source or profile.source.spec).kind.ready_made:
         return Tools(words="none needed: the source is compiled already")
     spec = build_spec_of(profile)
@@ -97,6 +99,13 @@ def _tools(settings: Settings, profile: Profile) -> Tools:
     return Tools(words=", ".join(words), lacks=lacks, hints=(hint,) if hint else ())
 
 
+def _vllm() -> Tools:
+    found = shutil.which("vllm")
+    if found is None:
+        return Tools(words="not complete", lacks=("There is no command vllm here: install it (pip install vllm).",))
+    return Tools(words=found)
+
+
 def _strangers(backend: Backend, chosen: tuple[Card, ...]) -> tuple[CardProcess, ...] | None:
     """Who else computes on the cards; ``None``: the driver does not tell."""
     if not chosen:
@@ -107,6 +116,8 @@ def _strangers(backend: Backend, chosen: tuple[Card, ...]) -> tuple[CardProcess,
 
 def _model(settings: Settings, profile: Profile, cache: Cache, progress: Progress) -> ModelFacts:
     asked = settings.model or profile.model.spec
+    if profile.serving is not Serving.LLAMA_CPP:
+        return ModelFacts(label=asked)
     spec = parse_model(asked)
     from_hub = spec.kind is ModelKind.HUB
     token = _has_token() if from_hub else None
@@ -136,6 +147,8 @@ def _servers(settings: Settings, profile: Profile) -> tuple[Server, ...]:
 
 def _source_problem(settings: Settings, profile: Profile, cache: Cache) -> str | None:
     """Why a tree or binary of this disk cannot be used; nothing is fetched to find out about others."""
+    if profile.serving is not Serving.LLAMA_CPP:
+        return None
     spec = parse_source(settings.source or profile.source.spec)
     if spec.kind not in {SourceKind.DIR, SourceKind.BIN}:
         return None

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_mtp.core.build_spec import Backend
+from pytest_mtp.core.endpoint import KEY_VARIABLE, parse_endpoints
 from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.core.settings import Mode, Settings, Update, Vary, parse_duration
 from pytest_mtp.core.tier import Tier
@@ -19,13 +20,15 @@ from pytest_mtp.option import Option, choice, file, folder, path, yes
 
 CPU_PROFILE = "phantom"
 GPU_PROFILE = "rtx3090-qwen3.6-27b"
+RUNNING_PROFILE = "running-servers"
 
 OPTIONS = (
     Option(
         "profile",
         str,
         None,
-        f"profile: a shipped name or a TOML file (default: {CPU_PROFILE}; of --mtp-gpu {GPU_PROFILE})",
+        f"profile: a shipped name or a TOML file (default: {CPU_PROFILE}; of --mtp-gpu {GPU_PROFILE}; of "
+        f"--mtp-endpoint {RUNNING_PROFILE})",
         "NAME|FILE",
     ),
     Option(
@@ -42,6 +45,15 @@ OPTIONS = (
         None,
         "model: phantom[:head=FAULT], hf:REPO/FILE[@REV] or a path (default: the profile's)",
         "MODEL",
+    ),
+    Option(
+        "endpoint",
+        str,
+        (),
+        "measure servers that run already: plain=URL and mtp=URL, of llama-server, vLLM, SGLang, Ollama or another "
+        f"with OpenAI's API; a key in {KEY_VARIABLE} (default: servers are started)",
+        "ARM=URL",
+        many=True,
     ),
     Option(
         "refresh",
@@ -209,6 +221,8 @@ def read_settings(config: pytest.Config) -> Settings:
     mode = _mode(config)
     if mode is Mode.OFF and config.getoption("mtp_bisect"):
         raise SettingsError("--mtp-bisect without --mtp or --mtp-gpu would call every commit good: add one of them.")
+    if values["mtp_endpoint"] and mode is Mode.OFF:
+        raise SettingsError("--mtp-endpoint names servers, and nothing is measured: add --mtp.")
     if values["mtp_history"] is not None and values["mtp_history"] == values["mtp_out"]:
         raise SettingsError("--mtp-history and --mtp-out are the same folder: what is in a history are runs alone.")
     return _settings(values, mode, config.rootpath)
@@ -221,9 +235,12 @@ def plain_settings(parsed: argparse.Namespace) -> Settings:
 
 
 def _settings(values: Mapping[str, Any], mode: Mode, root: Path) -> Settings:
+    endpoints = tuple(parse_endpoints(values["mtp_endpoint"]).values()) if values["mtp_endpoint"] else ()
+    usual = GPU_PROFILE if mode is Mode.GPU else CPU_PROFILE
     return Settings(
         mode=mode,
-        profile=values["mtp_profile"] or (GPU_PROFILE if mode is Mode.GPU else CPU_PROFILE),
+        profile=values["mtp_profile"] or (RUNNING_PROFILE if endpoints else usual),
+        endpoints=endpoints,
         source=values["mtp_source"],
         model=values["mtp_model"],
         flag_sets=values["mtp_flag_set"],

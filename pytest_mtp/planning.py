@@ -4,15 +4,15 @@ import hashlib
 import platform
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import PurePath
 
 from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.card import may_spill, memory_of
-from pytest_mtp.core.flags import negotiate
 from pytest_mtp.core.footprint import DEVICE_MARGIN, footprint
 from pytest_mtp.core.isolation import Isolation
-from pytest_mtp.core.profile import Profile, PromptClass
+from pytest_mtp.core.profile import Profile, PromptClass, Serving
 from pytest_mtp.core.sample import Circumstances
-from pytest_mtp.core.server_spec import Arm, ServerSpec
+from pytest_mtp.core.server_spec import MTP_ALONE, Arm, ServerSpec, Speculation
 from pytest_mtp.core.settings import Settings
 from pytest_mtp.core.side import Side
 from pytest_mtp.core.traffic import bytes_per_token
@@ -25,7 +25,7 @@ from pytest_mtp.runtime.plan import Plan, Seat, against
 from pytest_mtp.runtime.process import accelerator_environment
 from pytest_mtp.runtime.telemetry import watch_of
 
-_NOT_IN_KEY = {"model", "alias", "host", "port", "speculation"}
+_NOT_IN_KEY = {"model", "alias", "host", "port", "speculation", "sampled"}
 
 
 def campaign_plan(
@@ -40,10 +40,10 @@ def campaign_plan(
     backend, cards = profile.build.backend, equipment.cards
     held = hold(backend, cards, settings.gpu_id)
     seen = {**accelerator_environment(), **held}
-    path = str(equipment.model.path)
-    specs = {arm: profile.server_spec(flag_set, model=path, speculative=arm is Arm.MTP) for arm in Arm}
+    specs = {arm: profile.server_spec(flag_set, model=equipment.served, speculative=arm is Arm.MTP) for arm in Arm}
     seats = tuple(_seat(arm, spec, equipment) for arm, spec in specs.items())
-    isolation = _isolation(settings, profile, seats)
+    # Those that run already are all up, whatever is asked.
+    isolation = Isolation.SIDE_BY_SIDE if equipment.running else _isolation(settings, profile, seats)
     circumstances = _circumstances(profile, equipment, classes, specs[Arm.MTP])
     return Plan(
         flag_set=flag_set,
@@ -58,14 +58,15 @@ def campaign_plan(
         replacements=profile.gates.replacements,
         conditions=Conditions(
             backend=backend,
-            gpu_layers=specs[Arm.PLAIN].gpu_layers,
+            # Only a llama-server's log says where its layers are.
+            gpu_layers=specs[Arm.PLAIN].gpu_layers if profile.serving is Serving.LLAMA_CPP else 0,
             isolation=isolation,
             card_memory_bytes=memory_of(cards),
             may_spill=may_spill(platform.release(), seen),
             locked_mhz=locked_mhz,
         ),
         watch=watch_of(telemetry_source(backend), cards),
-        bandwidth=None if cards else read_bandwidth,
+        bandwidth=None if cards or equipment.running else read_bandwidth,
         environment=held,
     )
 
@@ -82,28 +83,17 @@ def _circumstances(
         model_label=equipment.model.label,
         fingerprint=equipment.machine.slug,
         isolation=Isolation.AUTO.value,
-        flags=_flags(spec),
-        request={
-            "tokens": str(profile.request.tokens),
-            "seed": str(profile.request.seed),
-            "template": profile.request.template,
-        },
+        flags={} if equipment.running else _flags(spec),
+        request=profile.request.as_circumstances(),
         prompts={one.name: hashlib.sha256(one.prompt.encode()).hexdigest()[:16] for one in classes},
-        bytes_per_token=bytes_per_token(equipment.header),
+        bytes_per_token=None if equipment.header is None else bytes_per_token(equipment.header),
         card_memory_bytes=memory_of(cards),
         memory_bandwidth=cards[0].memory_bandwidth if cards else None,
     )
 
 
 def _seat(arm: Arm, spec: ServerSpec, equipment: Equipment) -> Seat:
-    return Seat(
-        arm=arm,
-        binary=equipment.build.server,
-        capabilities=equipment.capabilities,
-        spec=spec,
-        arguments=negotiate(spec, equipment.capabilities),
-        header=equipment.header,
-    )
+    return Seat(arm=arm, spec=spec, launch=equipment.launch(spec), header=equipment.header)
 
 
 def comparison_plan(settings: Settings, profile: Profile, head: Plan, base: Plan) -> Plan:
@@ -135,4 +125,16 @@ def _flags(spec: ServerSpec) -> dict[str, str]:
         flags |= {"n_max": str(spec.speculation.n_max), "p_min": str(spec.speculation.p_min)}
         if spec.speculation.synth_rates:
             flags["synth_rates"] = ",".join(f"{rate:g}" for rate in spec.speculation.synth_rates)
-    return flags
+        flags |= _further(spec.speculation)
+    # Whatever came later is named only where it is set, so that what is on record keeps its key.
+    return {**flags, "sampled": "true"} if spec.sampled else flags
+
+
+def _further(speculation: Speculation) -> dict[str, str]:
+    """What a speculation has beside MTP's own two numbers."""
+    told = {
+        "kinds": "" if speculation.kinds == MTP_ALONE else ",".join(speculation.kinds),
+        "draft_model": PurePath(speculation.draft_model or "").name,
+        "speculation_extra": " ".join(speculation.extra),
+    }
+    return {name: value for name, value in told.items() if value}

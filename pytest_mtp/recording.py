@@ -22,7 +22,7 @@ def put_on_record(judged: Judged, baselines: Baselines, update: Update, record: 
     """Put a campaign on record where it measured what a baseline needs and nothing is overwritten unasked."""
     campaign, file = judged.campaign, baselines.load()
     found = file.sessions(campaign)
-    if campaign.failures or campaign.stopped or not all(result.acceptance for result in judged.results):
+    if campaign.failures or campaign.stopped or any(result.speedup is None for result in judged.results):
         return Recording("nothing was recorded: the campaign did not measure what a baseline needs")
     if update is Update.NEW and found and _covers(found[-1].campaign, campaign):
         mend = "--mtp-update-baselines=all replaces it"

@@ -8,7 +8,7 @@ from pytest_mtp.core.accelerator import resolve_backend
 from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.model import ModelKind, parse_model
 from pytest_mtp.core.platform_support import platform_sentence
-from pytest_mtp.core.profile import Profile
+from pytest_mtp.core.profile import Profile, Serving
 from pytest_mtp.core.prompt_file import prompt_classes, with_prompts
 from pytest_mtp.core.settings import Mode, Settings, Vary
 from pytest_mtp.core.source import parse_source
@@ -22,6 +22,8 @@ from pytest_mtp.runtime.toolchain import accelerators
 def effective_profile(settings: Settings) -> Profile:
     """The profile as it will be measured, on a device that is here; SettingsError says at once what cannot be."""
     profile = checked_profile(settings)
+    if profile.serving is Serving.RUNNING:
+        return replace(profile, build=replace(profile.build, backend=Backend.CPU))
     return replace(profile, build=replace(profile.build, backend=backend_of(settings, profile)))
 
 
@@ -34,27 +36,80 @@ def checked_profile(settings: Settings) -> Profile:
             f"A baseline of other prompts would take the place of {profile.name}'s own: give it a name of its own with "
             "--mtp-set name=my-prompts."
         )
+    if settings.endpoints:
+        profile = replace(profile, serving=Serving.RUNNING)
     if settings.mode is Mode.CPU:
         _refuse_wishes_for_a_card(settings)
-    parse_source(settings.source or profile.source.spec)
-    model = parse_model(settings.model or profile.model.spec)
-    if model.kind is ModelKind.PHANTOM:
-        phantom = phantom_spec(model, profile.model.phantom)
-        if settings.prompts is not None:
-            _refuse_other_prompts(profile, {phantom.prompt(name) for name in phantom.names})
-        if settings.update is not None and model.location != "sound":
-            raise SettingsError(
-                "A phantom with a planted fault cannot be recorded as a baseline; record the sound one."
-            )
+    if profile.serving is Serving.LLAMA_CPP:
+        parse_source(settings.source or profile.source.spec)
+        _check_model(settings, profile)
+    else:
+        _refuse_wishes_for_a_build(settings, profile)
     unknown = [name for name in settings.flag_sets if name not in profile.flag_sets]
     if unknown:
         offers = ", ".join(profile.flag_sets)
         raise SettingsError(f"--mtp-flag-set {unknown[0]}: the profile {profile.name} has {offers}.")
     if settings.compare_to is not None:
         _check_base(settings, profile)
+    _check_chat(settings, profile)
     for flag_set in settings.flag_sets or profile.flag_sets:
         profile.server_spec(flag_set, model="any", speculative=True)  # its checks, before a build of minutes
     return profile
+
+
+def _check_chat(settings: Settings, profile: Profile) -> None:
+    """What only raw requests can be: of a given length, to vLLM, and to the embedded model as it is."""
+    if profile.request.chat is None:
+        return
+    for one in profile.classes:
+        if one.length is not None:
+            raise SettingsError(
+                f"Class {one.name} is to have a prompt of {one.length} tokens, which only raw requests can be cut to: "
+                "drop its length, or set request.endpoint to raw."
+            )
+    if profile.serving is Serving.VLLM:
+        raise SettingsError("Of the chat endpoint only llama-server's is asked: set request.endpoint to raw for vLLM.")
+    model = settings.model or profile.model.spec
+    embedded = profile.serving is Serving.LLAMA_CPP and parse_model(model).kind is ModelKind.PHANTOM
+    if embedded and "--chat-template" not in profile.server.extra:
+        raise SettingsError(
+            "The embedded model has no words for the marks of a chat, so its classes would be one: set server.extra to "
+            """["--jinja", "--chat-template", "{{ messages[-1]['content'] }}"]."""
+        )
+
+
+def _check_model(settings: Settings, profile: Profile) -> None:
+    """The model's name; of the embedded one also that it knows the prompts, and is sound where it is recorded."""
+    model = parse_model(settings.model or profile.model.spec)
+    if model.kind is not ModelKind.PHANTOM:
+        return
+    phantom = phantom_spec(model, profile.model.phantom)
+    if settings.prompts is not None:
+        _refuse_other_prompts(profile, {phantom.prompt(name) for name in phantom.names})
+    if settings.update is not None and model.location != "sound":
+        raise SettingsError("A phantom with a planted fault cannot be recorded as a baseline; record the sound one.")
+
+
+def _refuse_wishes_for_a_build(settings: Settings, profile: Profile) -> None:
+    """What only servers of a llama.cpp that is compiled here can be asked."""
+    whose = "servers that run already" if profile.serving is Serving.RUNNING else "vLLM"
+    wishes: dict[str, object] = {"--mtp-source": settings.source, "--mtp-compare-to": settings.compare_to}
+    if profile.serving is Serving.RUNNING:
+        if not settings.endpoints:
+            raise SettingsError(
+                f"Profile {profile.name} measures servers that run already: name them with --mtp-endpoint plain=URL "
+                "--mtp-endpoint mtp=URL."
+            )
+        wishes |= {
+            "--mtp-model": settings.model,
+            "--mtp-backend": settings.backend,
+            "--mtp-gpu-id": settings.gpu_id,
+            "--mtp-isolation": settings.isolation,
+            "--mtp-lock-clocks": settings.lock_clocks or None,
+        }
+    for option, value in wishes.items():
+        if value is not None:
+            raise SettingsError(f"{option} has no meaning for {whose}: drop it.")
 
 
 def _with_prompts_of(path: Path | None, profile: Profile) -> Profile:
@@ -125,6 +180,9 @@ def _on_a_card(asked: Backend, settings: Settings, profile: Profile) -> Backend:
     if asked is not Backend.AUTO:
         # Where there is none, or none of that number, this ends the run at once, in one sentence.
         measured_cards(asked, settings.gpu_id)
+    if profile.serving is Serving.VLLM:
+        measured_cards(Backend.CUDA, settings.gpu_id)
+        return Backend.CUDA
     compiled = not parse_source(settings.source or profile.source.spec).kind.ready_made
     found = accelerators(tuple(profile.build.options.items()))
     backend = resolve_backend(asked, found, compiled=compiled)

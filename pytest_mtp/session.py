@@ -13,7 +13,7 @@ from pytest_mtp.core.comparison import Compared, decided
 from pytest_mtp.core.fingerprint import Fingerprint
 from pytest_mtp.core.judge import enough, flagged
 from pytest_mtp.core.model import ModelKind, parse_model
-from pytest_mtp.core.profile import Profile
+from pytest_mtp.core.profile import Profile, Serving
 from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
 from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.settings import Settings, Update, Vary
@@ -178,7 +178,9 @@ class Run:
 
     def _against_baseline(self, plan: Plan, equipment: Equipment, progress: Progress) -> Judged:
         baselines = Baselines(self.settings.baselines, equipment.machine, self.profile.name)
-        judged = self._concluded(self._unjudged(plan, baselines, _now()), plan, progress)
+        before = self._unjudged(plan, baselines, _now())
+        before = replace(before, notices=(*before.notices, *equipment.notices))
+        judged = self._concluded(before, plan, progress)
         # Before it is recorded: a folder that cannot be written loses nothing.
         self.judged[plan.flag_set] = judged
         return self._recorded(judged, baselines)
@@ -274,6 +276,8 @@ class Run:
 
     def _expected_tau(self, plan: Plan) -> dict[str, float]:
         """Tokens per step of a sound phantom, by arithmetic; nothing for other models."""
+        if self.profile.serving is not Serving.LLAMA_CPP:
+            return {}
         spec = parse_model(self.settings.model or self.profile.model.spec)
         chosen = self.profile.flag_sets[plan.flag_set]
         if spec.kind is not ModelKind.PHANTOM or chosen.p_min > 0 or chosen.synth_rates:

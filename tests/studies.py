@@ -1,6 +1,6 @@
 """Studies made of numbers, for tests of what is shown of the further suites."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pytest_mtp.core.profile import Gate
@@ -9,9 +9,11 @@ from pytest_mtp.core.sample import Block, Campaign, Sample, Start
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.study import Bound, Study, Suite, Variant
 from pytest_mtp.core.study_judge import judged_study
+from pytest_mtp.core.suites.draft_depth import setting
 from tests.campaigns import around, campaign
 
 GATE = Gate(looks=(4, 8))
+_Blocks = Sequence[float] | Mapping[str, Sequence[float]]
 _GAP_MS = 2.0
 
 
@@ -29,6 +31,32 @@ def latency(slower: Sequence[float] = (), most: float = 2.0, flag_set: str = "n3
         "gate": GATE,
     }
     return judged_study(Study(**(values | changes)))  # type: ignore[arg-type]  # a test may say anything
+
+
+def draft_depth(speedups: Mapping[tuple[int, float], _Blocks], own: int = 3, **changes: object) -> Study:
+    """A sweep with these speedups of the blocks (or of each class) at each n-max and p-min; plain has 100 tok/s."""
+    study = Study(
+        suite=Suite.DRAFT_DEPTH, flag_set="n3", subject="", first="plain", second="mtp",
+        variants=tuple(
+            Variant(name=setting(*one), campaign=_commanded(blocks, setting(*one)))
+            for one, blocks in speedups.items()
+        ),
+        bounds={"cliff": Bound(limit=0.6)}, demands={"own n-max": own, "own p-min": 0.0}, gate=Gate(looks=(4,)),
+    )  # fmt: skip
+    return judged_study(replace(study, **changes))  # type: ignore[arg-type]  # a test may say anything
+
+
+def _commanded(speedups: _Blocks, drafting: str) -> Campaign:
+    """A campaign whose servers were started with commands as a build takes them."""
+    shared = "/bin/llama-server -m /m.gguf -c 1024 -ngl 0 -a {0} --metrics --host 127.0.0.1"
+    speculation = {Arm.PLAIN: "", Arm.MTP: f" --spec-type draft-mtp {drafting}"}
+
+    def told(start: Start) -> Start:
+        return replace(start, command=f"{shared.format(start.arm.value)}{speculation[start.arm]} --port 8001")
+
+    measured = campaign(speedups if isinstance(speedups, Mapping) else {"a": speedups})
+    blocks = (replace(block, starts=tuple(map(told, block.starts))) for block in measured.blocks)
+    return replace(measured, blocks=tuple(blocks))
 
 
 def memory(main: Campaign, **changes: object) -> Study:

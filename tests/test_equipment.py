@@ -11,6 +11,7 @@ from pytest_mtp.equipment import build_of, build_spec_of, equip, model_of, sourc
 from pytest_mtp.errors import ModelError, SourceError
 from pytest_mtp.options import plain_settings
 from pytest_mtp.runtime.cache import Cache
+from pytest_mtp.runtime.launch import LlamaServer
 from pytest_mtp.runtime.profiles import load_profile
 from tests.real.conftest import SMALL
 
@@ -29,8 +30,10 @@ def test_a_campaign_gets_all_that_it_needs(settings: Settings, tmp_path: Path) -
     profile, cache = load_profile(str(SMALL)), Cache(settings.cache_dir)
     equipment = equip(settings, profile, cache, tmp_path / "logs")
     assert equipment.build == build_of(profile, source_of(settings, profile, cache), cache)
-    assert equipment.capabilities.mtp is not None
-    assert equipment.model.path.is_relative_to(settings.cache_dir)
+    launch = equipment.launch(profile.server_spec("n3", model=equipment.served, speculative=True))
+    assert isinstance(launch, LlamaServer)
+    assert launch.capabilities.mtp is not None
+    assert Path(equipment.served).is_relative_to(settings.cache_dir)
     assert equipment.machine.slug
     assert equipment.logs == tmp_path / "logs"
 

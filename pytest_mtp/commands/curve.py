@@ -31,6 +31,7 @@ from pytest_mtp.errors import BuildError, FlagError, MeasureError, SettingsError
 from pytest_mtp.options import add_plain
 
 if TYPE_CHECKING:
+    from pytest_mtp.core.build_spec import Build
     from pytest_mtp.equipment import Equipment
     from pytest_mtp.runtime.plan import Measured, Plan
     from pytest_mtp.runtime.progress import Progress
@@ -138,13 +139,13 @@ def _measured(wish: _Wish, progress: "Progress") -> CurveReport:
     from pytest_mtp.session import TOOL
 
     with tempfile.TemporaryDirectory(prefix="pytest-mtp-curve-") as folder:
-        equipment, notices = _equipment(wish, Path(folder), progress)
+        equipment, made, notices = _equipment(wish, Path(folder), progress)
         with _to_itself(equipment, progress):
             plans = _plans(wish, equipment)
             campaigns = _campaigns(plans, wish.blocks, progress)
             points = tuple(_point(wish, plan, one) for plan, one in zip(plans, campaigns, strict=True))
             shape = BenchShape.lasting(wish.drafting.n_max + 1, _plain_tps(wish, campaigns))
-            tests, lacking = _bench(wish, equipment, plans[0], shape, progress)
+            tests, lacking = _bench(wish, made, plans[0], shape, progress)
     return CurveReport(
         version=CURVE_VERSION,
         created_at=_now(),
@@ -160,7 +161,7 @@ def _measured(wish: _Wish, progress: "Progress") -> CurveReport:
     )
 
 
-def _equipment(wish: _Wish, folder: Path, progress: "Progress") -> "tuple[Equipment, list[str]]":
+def _equipment(wish: _Wish, folder: Path, progress: "Progress") -> "tuple[Equipment, Build, list[str]]":
     """As the gate has it, with llama-bench beside the server where that can be; what cannot is said."""
     from pytest_mtp.equipment import build_of, build_spec_of, equipment_of, model_of, source_of
     from pytest_mtp.runtime.cache import Cache
@@ -177,7 +178,7 @@ def _equipment(wish: _Wish, folder: Path, progress: "Progress") -> "tuple[Equipm
         notices.append(f"the efficiency is not known: {error}")
     made = made or build_of(profile, source, cache, progress)
     model = model_of(settings, profile, cache, progress)
-    return equipment_of(settings, profile, made, probe(made.server), model, folder), notices
+    return equipment_of(settings, profile, made, probe(made.server), model, folder), made, notices
 
 
 @contextmanager
@@ -256,12 +257,12 @@ def _plain_tps(wish: _Wish, campaigns: Sequence[Campaign]) -> float:
 
 
 def _bench(
-    wish: _Wish, equipment: "Equipment", plan: "Plan", shape: BenchShape, progress: "Progress"
+    wish: _Wish, made: "Build", plan: "Plan", shape: BenchShape, progress: "Progress"
 ) -> tuple[tuple[BenchTest, ...], list[str]]:
     """What llama-bench measured, and what it could not be told; nothing where it is not there or fails."""
     from pytest_mtp.runtime.llama_bench import bench_binary, run_bench
 
-    binary = bench_binary(equipment.build)
+    binary = bench_binary(made)
     if not wish.bench or not binary.is_file():
         return (), []
     progress("llama-bench: batches of drafts against single tokens")

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from pytest_mtp.core.profile import Profile
+from pytest_mtp.core.profile import Profile, Serving
 from pytest_mtp.errors import SettingsError
 from pytest_mtp.options import add_plain
 
@@ -83,8 +83,9 @@ def _uses(profile: Profile) -> Iterator[Callable[[], object]]:
     """What a run makes of the profile before it builds anything."""
     from pytest_mtp.core.source import parse_source
 
-    yield partial(parse_source, profile.source.spec)
-    yield partial(_model, profile)
+    if profile.serving is Serving.LLAMA_CPP:
+        yield partial(parse_source, profile.source.spec)
+        yield partial(_model, profile)
     for flag_set in profile.flag_sets:
         yield partial(profile.server_spec, flag_set, model="any", speculative=True)
 
@@ -106,7 +107,7 @@ def _model_bytes(profile: Profile) -> int | None:
     from pytest_mtp.phantom.tensors import tensors
     from pytest_mtp.runtime.models import phantom_spec
 
-    model = parse_model(profile.model.spec)
-    if model.kind is not ModelKind.PHANTOM:
+    if profile.serving is not Serving.LLAMA_CPP or parse_model(profile.model.spec).kind is not ModelKind.PHANTOM:
         return profile.model.size
+    model = parse_model(profile.model.spec)
     return sum(tensor.stored_bytes() for tensor in tensors(phantom_spec(model, profile.model.phantom)))

@@ -93,7 +93,7 @@ def _measured(judged: "Judged", prompt_class: str, quantity: Quantity) -> Effect
         return f"it tells nothing of {prompt_class}"
     match quantity:
         case Quantity.TAU:
-            ratio = now.acceptance.tau / then.acceptance.tau
+            ratio = now.tau / then.tau
             return Effect(ratio, ratio, ratio)
         case Quantity.STEP_COST:
             change = Change.in_blocks(then.step_cost, now.step_cost)

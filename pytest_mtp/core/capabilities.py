@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from pytest_mtp.core.server_spec import MTP
 from pytest_mtp.errors import InputError
 
 _NAME = re.compile(r"(-{1,2}[A-Za-z][\w-]*)(,\s*)?")
@@ -71,6 +72,18 @@ class Capabilities:
     def names(self) -> tuple[str, ...]:
         """Every name that can be used."""
         return tuple(name for option in self.options if not option.removed for name in option.names)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of speculation that ``--spec-type`` lists, MTP as ``mtp``; empty where it lists none."""
+        own = MtpSpelling.DRAFT_MTP.value.split()[1]
+        return tuple(MTP if one == own else one for one in self.values("--spec-type") if one != "none")
+
+    @property
+    def chains(self) -> bool:
+        """Whether ``--spec-type`` takes several kinds, of which the first drafts that can."""
+        option = self.option("--spec-type")
+        return option is not None and "comma-separated list" in option.text
 
     @property
     def mtp(self) -> MtpSpelling | None:

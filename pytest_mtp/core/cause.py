@@ -46,7 +46,8 @@ def cost_changes(
 ) -> dict[str, CostChange]:
     """The change of the step cost of every class that both have; one pooled change where they are homogeneous."""
     change = Change.in_blocks if paired else Change
-    own = {name: change(then[name].step_cost, now[name].step_cost) for name in now if name in then}
+    both = {name: (then[name].step_cost, now[name].step_cost) for name in now if name in then}
+    own = {name: change(*costs) for name, costs in both.items() if all(one.blocks for one in costs)}
     if not homogeneous(tuple(own.values())):
         return {name: CostChange(change=change, pooled=False) for name, change in own.items()}
     if not own:
@@ -70,7 +71,7 @@ class Shift:
     @property
     def tau(self) -> float:
         """Tokens per step now over then; both are counts."""
-        return self.now.acceptance.tau / self.then.acceptance.tau
+        return self.now.tau / self.then.tau
 
     @property
     def speedup(self) -> float:
@@ -111,7 +112,7 @@ class Shift:
         return "; ".join([*parts, _speed("plain arm", self.plain)])
 
     def _drafts(self) -> str:
-        now, then = self.now.acceptance.tau, self.then.acceptance.tau
+        now, then = self.now.tau, self.then.tau
         if now == then and self.difference is None:
             return "acceptance unchanged"
         said = f"tokens per step {now:.2f}, were {then:.2f} ({self.tau - 1:+.1%})"

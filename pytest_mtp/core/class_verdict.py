@@ -40,6 +40,15 @@ def draft_verdict(counts: Acceptance, then: float, speed: Verdict, gate: Gate, *
     return Verdict(outcome=Outcome.PASS, reason=f"{said}; the speed held, so this is said and not judged")
 
 
+def _against_floor(counts: Acceptance) -> Verdict:
+    """The verdict where nothing is known of before."""
+    said = _counted(counts)
+    if (counts.share or 0.0) < _ACCEPTANCE_FLOOR:
+        reason = f"{said}: below the floor of {_ACCEPTANCE_FLOOR:.0%}"
+        return Verdict(outcome=Outcome.REGRESSION, reason=reason, cause=Cause.DRAFT_QUALITY)
+    return Verdict(outcome=Outcome.PASS, reason=f"{said}; no baseline, above the floor of {_ACCEPTANCE_FLOOR:.0%}")
+
+
 def _counted(counts: Acceptance) -> str:
     return f"tokens per step {counts.tau:.2f}, {counts.accepted} of {counts.drafted} drafts accepted"
 
@@ -49,7 +58,8 @@ class Subject:
     """One measured class, what it is held against, and what the evidence says."""
 
     now: Estimate
-    counts: Acceptance
+    counts: Acceptance | None
+    """``None`` where the engine does not tell its drafts."""
     limit: Limit | None
     tau_then: float | None
     evidence: Evidence | None
@@ -109,8 +119,11 @@ class Subject:
 
     def drafts(self, speed: Verdict) -> Verdict:
         """The verdict about tokens per step."""
+        if self.counts is None:
+            reason = "the engine does not tell its drafts, so whether as many are accepted is not known"
+            return Verdict(outcome=Outcome.NOT_TOLD, reason=reason)
         if self.tau_then is None:
-            return self._against_floor(_counted(self.counts))
+            return _against_floor(self.counts)
         return draft_verdict(self.counts, self.tau_then, speed, self.gate, alone=self._by_arithmetic)
 
     @property
@@ -118,8 +131,10 @@ class Subject:
         """Whether tau is held against a phantom's arithmetic, which needs no loss of speed to be right."""
         return self.limit is None or self.limit.baseline is None
 
-    def _cause(self) -> Cause:
+    def _cause(self) -> Cause | None:
         """Which factor of S = tau / c was lost; without a tau to compare with, only the step can be blamed."""
+        if self.counts is None:
+            return None
         if self.shift is not None:
             return self.shift.cause()
         lost = self.tau_then is not None and self.counts.tau < self.tau_then * (1 - self.gate.tau_tolerance)
@@ -130,19 +145,14 @@ class Subject:
             return "more blocks or a quieter machine decide"
         return "measuring ended early, with the loss of another class"
 
-    def _against_floor(self, said: str) -> Verdict:
-        if (self.counts.share or 0.0) < _ACCEPTANCE_FLOOR:
-            reason = f"{said}: below the floor of {_ACCEPTANCE_FLOOR:.0%}"
-            return Verdict(outcome=Outcome.REGRESSION, reason=reason, cause=Cause.DRAFT_QUALITY)
-        return Verdict(outcome=Outcome.PASS, reason=f"{said}; no baseline, above the floor of {_ACCEPTANCE_FLOOR:.0%}")
-
     def _improved(self, evidence: Evidence) -> bool:
         baseline = self.limit.baseline if self.limit else None
         return baseline is not None and evidence.low > baseline * (1 + self.gate.tolerance)
 
     def _moved(self) -> str:
         """What changed since the baseline, factor by factor."""
-        if self.shift is None or self.limit is None or self.limit.baseline is None:
+        if self.limit is None or self.limit.baseline is None:
             return ""
         change = self.now.ratio / self.limit.baseline - 1
-        return f", was {self.limit.baseline:.2f}x ({change:+.1%}): {self.shift}"
+        said = f", was {self.limit.baseline:.2f}x ({change:+.1%})"
+        return said if self.shift is None else f"{said}: {self.shift}"

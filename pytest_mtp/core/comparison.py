@@ -103,8 +103,8 @@ class _Case:
 
     def __init__(self, head: Campaign, compared: Compared, gate: Gate) -> None:
         self.head, self.compared, self.gate = head, compared, compared.gate(gate)
-        self.names = tuple(name for name in head.classes if name in compared.base.classes)
-        self.now, self.then = factors_of(head, self.names), factors_of(compared.base, self.names)
+        names = tuple(name for name in head.classes if name in compared.base.classes)
+        self.now, self.then = factors_of(head, names), factors_of(compared.base, names)
         self.mtp = {name: self._change(Arm.MTP, name) for name in self.now if name in self.then}
         self.plain = {name: self._change(Arm.PLAIN, name) for name in self.mtp}
         self.costs = cost_changes(self.now, self.then, paired=compared.paired)
@@ -127,6 +127,9 @@ class _Case:
         fewest = min(len(self.head.valid), len(self.compared.base.valid))
         if fewest < FEWEST_BLOCKS:
             return Verdict(outcome=Outcome.INVALID, reason=too_few(self.head))
+        if any(one.acceptance is None for side in (self.now, self.then) for one in side.values()):
+            reason = "an engine does not tell its drafts, so which factor moved cannot be said"
+            return Verdict(outcome=Outcome.INVALID, reason=reason)
         void = moved(self.compared)
         return None if void is None else Verdict(outcome=Outcome.INVALID, reason=void, cause=Cause.ENVIRONMENT)
 
@@ -134,20 +137,21 @@ class _Case:
         """The result of one class."""
         now, then, change = self.now[name], self.then[name], self.mtp[name]
         speed, evidence = self._speed(name), self.evidence[name]
-        spread = change.paired or now.mtp_tps
+        spread, acceptance = change.paired or now.mtp_tps, now.acceptance
+        assert acceptance is not None, "a comparison without drafts is blocked"
         return ClassResult(
             flag_set=self.head.flag_set,
             prompt_class=name,
             speed=speed,
-            drafts=draft_verdict(now.acceptance, then.acceptance.tau, speed, self.gate),
+            drafts=draft_verdict(acceptance, then.tau, speed, self.gate),
             blocks=change.now.blocks,
             speedup=now.speedup.ratio,
             block_sd=spread.log_sd,
             plain_tps=now.plain_tps.ratio,
             mtp_tps=now.mtp_tps.ratio,
-            acceptance=now.acceptance,
-            tau_then=then.acceptance.tau,
-            step_cost=now.acceptance.tau / now.speedup.ratio,
+            acceptance=acceptance,
+            tau_then=then.tau,
+            step_cost=now.tau / now.speedup.ratio,
             detectable=detectable(spread.log_sd, spread.blocks, (1 - evidence.level) / 2),
             against=AgainstBase(
                 mtp=change.ratio,
@@ -158,14 +162,14 @@ class _Case:
                 plain_tps=then.plain_tps.ratio,
                 mtp_tps=then.mtp_tps.ratio,
                 speedup=then.speedup.ratio,
-                step_cost=then.acceptance.tau / then.speedup.ratio,
+                step_cost=then.tau / then.speedup.ratio,
             ),
         )
 
     def _speed(self, name: str) -> Verdict:
         now, then, evidence = self.now[name], self.then[name], self.evidence[name]
-        if not now.acceptance.drafted:
-            reason = f"the head's mtp arm drafted nothing, base's {then.acceptance.drafted} tokens"
+        if now.acceptance is None or not now.acceptance.drafted:
+            reason = "the head's mtp arm drafted nothing"
             return Verdict(outcome=Outcome.NOT_EXERCISED, reason=reason)
         shift = Shift(
             now=now,

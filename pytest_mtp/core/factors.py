@@ -7,29 +7,37 @@ from pytest_mtp.core.sample import Block, Campaign
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.speedup import FEWEST_BLOCKS, Estimate, block_log_ratio, middle_mean, speedup, throughput
 from pytest_mtp.core.tau import Acceptance, acceptance
+from pytest_mtp.errors import MeasureError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Factors:
     """One class of one campaign, taken apart."""
 
-    acceptance: Acceptance
+    acceptance: Acceptance | None
+    """``None`` where the engine does not tell its drafts."""
     speedup: Estimate
     step_cost: Estimate
-    """Time of one step with drafts over time of one without."""
+    """Time of one step with drafts over time of one without; empty where drafts are not told."""
     plain_tps: Estimate
     mtp_tps: Estimate
     prompt_tps: Estimate
     """Prompt tokens per second, both arms together; empty where the prompts are too short to be timed."""
 
+    @property
+    def tau(self) -> float:
+        """Tokens per step; MeasureError where drafts are not told."""
+        if self.acceptance is None:
+            raise MeasureError("The engine does not tell its drafts, so tokens per step are not known.")
+        return self.acceptance.tau
+
 
 def factors(campaign: Campaign, prompt_class: str) -> Factors | None:
     """The factors of one class; ``None`` while it has no valid sample."""
-    counts = acceptance(campaign, prompt_class)
-    if counts is None:
+    if not campaign.samples(Arm.MTP, prompt_class):
         return None
     return Factors(
-        acceptance=counts,
+        acceptance=acceptance(campaign, prompt_class),
         speedup=speedup(campaign, prompt_class),
         step_cost=step_cost(campaign, prompt_class),
         plain_tps=throughput(campaign, Arm.PLAIN, prompt_class),
@@ -48,6 +56,8 @@ def factors_of(campaign: Campaign | None, names: tuple[str, ...]) -> dict[str, F
 
 def step_cost(campaign: Campaign, prompt_class: str) -> Estimate:
     """The step cost c of one class: in every block c = tau / S, tau being a count and S a time."""
+    if not all(one.timings.told for one in campaign.samples(Arm.MTP, prompt_class)):
+        return Estimate(())
     return Estimate(
         tuple(
             math.log(_block_tau(block, prompt_class)) - block_log_ratio(block, prompt_class) for block in campaign.valid

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_mtp.core.card import Card
@@ -11,7 +11,10 @@ from pytest_mtp.core.card import Card
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """The facts that make machines alike for a measurement (processor, cores, instruction sets, cards)."""
+    """The facts that make machines alike for a measurement (processor, cores, instruction sets, cards).
+
+    Of servers that run already it is where they are: nothing else is known of their machine.
+    """
 
     facts: dict[str, str]
 
@@ -19,9 +22,16 @@ class Fingerprint:
     def slug(self) -> str:
         """A readable folder name that differs whenever a fact does."""
         digest = hashlib.sha256(json.dumps(self.facts, sort_keys=True).encode()).hexdigest()[:8]
-        named = self.facts.get("gpu") or self.facts.get("cpu") or "machine"
+        named = self.facts.get("gpu") or self.facts.get("cpu") or self.facts.get("endpoint") or "machine"
         readable = re.sub(r"[^a-z0-9]+", "-", named.lower()).strip("-")[:40]
         return f"{readable}-{digest}"
+
+
+def spoken(facts: Mapping[str, str]) -> str:
+    """The machine in a few words, from its facts."""
+    if "endpoint" in facts:
+        return f"servers at {facts['endpoint']}"
+    return facts.get("gpu") or f"{facts.get('cpu', 'unknown processor')}, {facts.get('cores', '?')} cores"
 
 
 def card_facts(cards: Sequence[Card]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from pytest_mtp.core.capabilities import Capabilities, MtpSpelling, Option
-from pytest_mtp.core.server_spec import ServerSpec, Speculation
+from pytest_mtp.core.server_spec import MTP, MTP_ALONE, ServerSpec, Speculation
 from pytest_mtp.errors import FlagError
 
 _FLASH_ATTENTION = ("-fa", "--flash-attn")
@@ -18,6 +18,7 @@ _FIT = ("-fit", "--fit")
 _VERBOSITY = ("-lv", "--verbosity")
 _N_MAX = ("--spec-draft-n-max", "--draft-max", "--draft-n", "--draft")
 _P_MIN = ("--spec-draft-p-min", "--draft-p-min")
+_DRAFT_MODEL = ("-md", "--model-draft", "--spec-draft-model")
 _SYNTH_RATES = "--spec-synth-rates"
 _IK_SWITCH = ("-mtp", "--multi-token-prediction")
 
@@ -156,24 +157,49 @@ def _add_verbosity(line: _CommandLine) -> None:
 
 
 def _add_speculation(line: _CommandLine, speculation: Speculation) -> None:
-    spelling = line.capabilities.mtp
-    if spelling is None:
-        raise FlagError(_no_mtp(line.capabilities))
-    if speculation.synth_rates and not line.capabilities.offers(_SYNTH_RATES):
-        raise FlagError(_NO_SYNTH_RATES)
-    if spelling is MtpSpelling.IK:
-        line.add(("--spec-type",), f"mtp:n_max={speculation.n_max},p_min={speculation.p_min:g}")
+    _add_kinds(line, speculation)
+    if speculation.draft_model is not None:
+        line.add(_DRAFT_MODEL, speculation.draft_model)
+    if not speculation.sized or (line.capabilities.mtp is MtpSpelling.IK and speculation.kinds == MTP_ALONE):
         return
-    if spelling is MtpSpelling.IK_SWITCH:
-        line.add(_IK_SWITCH)
-    else:
-        line.add(("--spec-type",), spelling.value.split()[1])
     line.add(_N_MAX, speculation.n_max)
     line.add(_P_MIN, speculation.p_min)
     if speculation.synth_rates:
         # The build wants one for every place.
         rates = (*speculation.synth_rates, *[0.0] * (speculation.n_max - len(speculation.synth_rates)))
         line.add((_SYNTH_RATES,), ",".join(map(_word, rates)))
+
+
+def _add_kinds(line: _CommandLine, speculation: Speculation) -> None:
+    spelling = line.capabilities.mtp
+    if speculation.kinds != MTP_ALONE:
+        if (refusal := kinds_refused(speculation.kinds, line.capabilities)) is not None:
+            raise FlagError(f"{refusal}.\nChange kinds in the flag set, or use a llama.cpp with them (--mtp-source).")
+        own = spelling.value.split()[1] if spelling else MTP
+        line.add(("--spec-type",), ",".join(own if kind == MTP else kind for kind in speculation.kinds))
+        return
+    if spelling is None:
+        raise FlagError(_no_mtp(line.capabilities))
+    if speculation.synth_rates and not line.capabilities.offers(_SYNTH_RATES):
+        raise FlagError(_NO_SYNTH_RATES)
+    if spelling is MtpSpelling.IK:
+        line.add(("--spec-type",), f"mtp:n_max={speculation.n_max},p_min={speculation.p_min:g}")
+    elif spelling is MtpSpelling.IK_SWITCH:
+        line.add(_IK_SWITCH)
+    else:
+        line.add(("--spec-type",), spelling.value.split()[1])
+
+
+def kinds_refused(kinds: Sequence[str], capabilities: Capabilities) -> str | None:
+    """Say why this build cannot speculate by ``kinds``, without a full stop; ``None``: it can."""
+    offered = capabilities.kinds
+    if lacking := [kind for kind in kinds if kind not in offered]:
+        return (
+            f"This build of llama-server has no speculation by {lacking[0]} (it lists {', '.join(offered) or 'none'})"
+        )
+    if len(kinds) > 1 and not capabilities.chains:
+        return f"This build of llama-server takes one kind of speculation at a time, not {' and '.join(kinds)}"
+    return None
 
 
 def _word(value: object) -> str:

@@ -214,7 +214,7 @@ def _of_factors(found: Factors) -> dict[Metric, Value]:
         Metric.PROMPT_TPS: found.prompt_tps,
     }
     values = {metric: _value(one) for metric, one in timed.items() if one.blocks}
-    return {**values, Metric.TAU: Value(found.acceptance.tau)}
+    return values if found.acceptance is None else {**values, Metric.TAU: Value(found.acceptance.tau)}
 
 
 def _value(estimate: Estimate) -> Value:

@@ -123,7 +123,7 @@ class _Case:
             mtp_tps=now.mtp_tps.ratio,
             acceptance=now.acceptance,
             tau_then=subject.tau_then,
-            step_cost=now.acceptance.tau / subject.now.ratio,
+            step_cost=None if now.acceptance is None else now.tau / subject.now.ratio,
             limit=subject.limit,
             detectable=detectable(subject.now.log_sd, subject.now.blocks, alpha),
         )
@@ -146,7 +146,7 @@ class _Case:
 
     def _shift(self, name: str, now: Factors) -> Shift | None:
         then = self.then.get(name)
-        if then is None or self.yardsticks.baseline is None:
+        if then is None or self.yardsticks.baseline is None or name not in self.costs:
             return None
         difference = first_difference(self.campaign, self.yardsticks.baseline, name)
         return Shift(now=now, then=then, cost=self.costs[name], difference=difference)
@@ -169,7 +169,7 @@ class _Case:
             return failed(self.campaign.failures)
         if len(self.campaign.valid) < FEWEST_BLOCKS:
             return Verdict(outcome=Outcome.INVALID, reason=too_few(self.campaign))
-        if now is not None and not now.acceptance.drafted:
+        if now is not None and now.acceptance is not None and not now.acceptance.drafted:
             reason = "the mtp arm drafted nothing: the server speculates by name only (see its command and log)"
             return Verdict(outcome=Outcome.NOT_EXERCISED, reason=reason)
         return None

@@ -3,12 +3,25 @@
 import math
 import re
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.isolation import Isolation
-from pytest_mtp.core.server_spec import ServerSpec, Speculation
+from pytest_mtp.core.request_table import RequestTable
+from pytest_mtp.core.server_spec import MTP_ALONE, ServerSpec, Speculation
 from pytest_mtp.core.suite_table import SuiteTable
 from pytest_mtp.errors import SettingsError
+
+
+class Serving(Enum):
+    """Whose servers are measured."""
+
+    LLAMA_CPP = "llama.cpp"
+    """Compiled from the profile's source, and started for every block."""
+    VLLM = "vllm"
+    """The vLLM of this environment, started for every block; ``model.spec`` is what it calls the model."""
+    RUNNING = "running"
+    """Those of --mtp-endpoint, which somebody else started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +103,17 @@ class FlagSet:
     p_min: float
     synth_rates: tuple[float, ...] = ()
     """Acceptance by chance instead of by verifying, one falling probability per place; its texts are invalid."""
+    kinds: tuple[str, ...] = MTP_ALONE
+    """What drafts: ``mtp``, or as --spec-type names it; of several the first that has a draft."""
+    draft_model: str | None = None
+    """Path of the GGUF file of the kinds that draft with a model of their own."""
+    extra: tuple[str, ...] = ()
+    """Further flags of the mtp arm alone, verbatim, such as the sizes of n-grams."""
+    sampled: bool = False
+    """Whether requests leave the temperature to ``server.temp`` instead of being greedy."""
+    on_request: bool = False
+    """Whether it is measured only where it is named, and not with all of the profile."""
     server: dict[str, int | float | str | None] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestTable:
-    """One measured request; ``template`` wraps a prompt, so that thinking is on or off by our word."""
-
-    tokens: int
-    seed: int = 42
-    timeout_s: float = 300.0
-    template: str = "{prompt}"
-    stream: bool = False
-    """Whether answers are streamed, and the arrival of every token is kept."""
-
-    def __post_init__(self) -> None:
-        _at_least("request.tokens", self.tokens, 2)
-        _at_least("request.timeout_s", self.timeout_s, 1)
-        if "{prompt}" not in self.template:
-            raise SettingsError("request.template has no {prompt}, so every class would ask the same.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,12 +205,13 @@ class Profile:
 
     name: str
     description: str
-    source: SourceTable
-    model: ModelTable
     server: ServerTable
     request: RequestTable
     flag_sets: dict[str, FlagSet]
     classes: tuple[PromptClass, ...]
+    serving: Serving = Serving.LLAMA_CPP
+    source: SourceTable = SourceTable(spec="")
+    model: ModelTable = ModelTable(spec="")
     card: str | None = None
     """The cards it is made for, in words; ``None`` means any machine."""
     build: BuildTable = field(default_factory=BuildTable)
@@ -216,6 +222,7 @@ class Profile:
     def __post_init__(self) -> None:
         for name in (self.name, *self.flag_sets):
             _name_of_a_file(name)
+        self._check_serving()
         if not self.classes or not self.flag_sets:
             raise SettingsError(f"Profile {self.name} needs a prompt class and a flag set to measure.")
         names = [one.name for one in self.classes]
@@ -225,14 +232,26 @@ class Profile:
             if name not in names:
                 raise SettingsError(f"suites.classes has {name}, and profile {self.name} only {', '.join(names)}.")
 
+    def _check_serving(self) -> None:
+        needed = {Serving.LLAMA_CPP: ("source", "model"), Serving.VLLM: ("model",), Serving.RUNNING: ()}[self.serving]
+        for table in needed:
+            if not getattr(self, table).spec:
+                raise SettingsError(f"Profile {self.name} has no {table}.spec, which {self.serving.value} needs.")
+
     def prompt_class(self, name: str) -> PromptClass:
         """The class of that name."""
         return next(one for one in self.classes if one.name == name)
 
+    def measured(self, asked: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """The flag sets that were asked for; without any, all but those on request, if there are others."""
+        return asked or tuple(name for name, one in self.flag_sets.items() if not one.on_request) or (*self.flag_sets,)
+
     def server_spec(self, flag_set: str, *, model: str, speculative: bool) -> ServerSpec:
         """The server of one arm: the profile's flags, the flag set's overrides, and drafts or none."""
         chosen = self.flag_sets[flag_set]
-        drafting = Speculation(n_max=chosen.n_max, p_min=chosen.p_min, synth_rates=chosen.synth_rates)
+        drafting = Speculation(
+            chosen.n_max, chosen.p_min, chosen.extra, chosen.synth_rates, chosen.kinds, chosen.draft_model
+        )
         table = _overridden(self.server, chosen.server, flag_set)
         return ServerSpec(
             model=model,
@@ -250,6 +269,7 @@ class Profile:
             top_k=table.top_k,
             top_p=table.top_p,
             repeat_penalty=table.repeat_penalty,
+            sampled=chosen.sampled,
             extra=table.extra,
             speculation=drafting if speculative else None,
         )

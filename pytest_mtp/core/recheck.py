@@ -1,6 +1,6 @@
 """Does a stranger's report say what its own samples say? Each number and verdict that does not follow, by its name.
 
-The words of reasons are left out: they change between versions, and whoever shows a report shows those of now.
+Reasons, and names of ratios, are left out: they change between versions, and whoever shows a report shows those of now.
 """
 
 import math
@@ -18,7 +18,7 @@ from pytest_mtp.errors import MtpError
 
 _RELATIVE = 1e-9
 _NOTHING = 1e-12  # the spread of equal blocks is rounding, which differs between processors
-_WORDS = frozenset({"reason", "said"})
+_WORDS = frozenset({"reason", "said", "name", "sides"})
 
 
 def recheck(report: RunReport) -> tuple[str, ...]:

@@ -3,9 +3,27 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from pytest_mtp.core.timings import Timings, parse_timings
-from pytest_mtp.errors import MeasureError
+from pytest_mtp.errors import MeasureError, SettingsError
+
+
+class RequestEndpoint(Enum):
+    """Which way into the server a prompt takes."""
+
+    RAW = "raw"
+    """The text goes on as it stands."""
+    CHAT = "chat"
+    """The text is a user's message, in the chat template of the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A request to the chat endpoint."""
+
+    thinking: bool
+    """What the model's template is told as ``enable_thinking``; templates differ in what they take for granted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +39,24 @@ class Request:
     """``None`` leaves the server's default (its ``--temp``), for a sampled run."""
     stream: bool = False
     """Whether tokens come as they are made. A streamed chunk may hold several, and chunks cost time."""
+    chat: Chat | None = None
+    """``None``: the raw endpoint."""
+
+    def __post_init__(self) -> None:
+        if self.chat is not None and not isinstance(self.prompt, str):
+            raise SettingsError(
+                'A prompt of a given length is made of tokens, a chat message of text: set request.endpoint to "raw".'
+            )
+
+    @property
+    def path(self) -> str:
+        """Where a llama-server is asked this."""
+        return "/completion" if self.chat is None else "/v1/chat/completions"
 
     def as_json(self) -> dict[str, object]:
-        """Return the body of ``POST /completion``."""
+        """Return the body that is posted to ``path``."""
         body: dict[str, object] = {
-            "prompt": self.prompt,
-            "n_predict": self.n_predict,
+            **(self._raw() if self.chat is None else self._message(self.chat)),
             "seed": self.seed,
             # Raw completion of a chat model may stop after 22 tokens: too few for a rate.
             "ignore_eos": True,
@@ -35,6 +65,19 @@ class Request:
             "stream": self.stream,
         }
         return body if self.temperature is None else {**body, "temperature": self.temperature}
+
+    def _raw(self) -> dict[str, object]:
+        return {"prompt": self.prompt, "n_predict": self.n_predict}
+
+    def _message(self, chat: Chat) -> dict[str, object]:
+        # A chunk of the chat endpoint does not say by itself how many tokens there are by then.
+        counted = {"timings_per_token": True, "stream_options": {"include_usage": True}} if self.stream else {}
+        return {
+            "messages": [{"role": "user", "content": self.prompt}],
+            "max_tokens": self.n_predict,
+            "chat_template_kwargs": {"enable_thinking": chat.thinking},
+            **counted,
+        }
 
 
 @dataclass(frozen=True, slots=True)

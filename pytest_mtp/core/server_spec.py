@@ -1,11 +1,18 @@
 """What a server is asked to be, before it is known how its build spells that."""
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
 from pytest_mtp.errors import SettingsError
 
 _FLASH_ATTENTION = ("on", "off", "auto")
+
+MTP = "mtp"
+"""The kind of speculation that this is all about, whatever a build's own word for it is."""
+MTP_ALONE = (MTP,)
+_NGRAM = "ngram-"
+"""How the kinds begin that draft from what was said before, without a model."""
 
 
 class Arm(Enum):
@@ -31,6 +38,10 @@ class Speculation:
     Falling, at most ``n_max`` of them, places without one are never taken. For measuring a step's cost at any
     acceptance: the texts are invalid on purpose.
     """
+    kinds: tuple[str, ...] = MTP_ALONE
+    """What drafts, such as ``ngram-mod``; of several the first that has a draft, in an order that the build knows."""
+    draft_model: str | None = None
+    """The GGUF file of the kinds that draft with a model of their own."""
 
     def __post_init__(self) -> None:
         if self.n_max < 1:
@@ -39,6 +50,25 @@ class Speculation:
         if not 0 <= self.p_min <= 1:
             raise SettingsError(f"speculation.p_min is {self.p_min}; it is a probability between 0 and 1.")
         self._check_synth_rates()
+        self._check_kinds()
+
+    @property
+    def sized(self) -> bool:
+        """Whether any of its kinds takes ``n_max`` and ``p_min``; n-grams have lengths of their own."""
+        return not all(kind.startswith(_NGRAM) for kind in self.kinds)
+
+    def _check_kinds(self) -> None:
+        if not self.kinds or len(set(self.kinds)) < len(self.kinds):
+            raise SettingsError(f"kinds is {list(self.kinds)}; it names each kind of speculation once, at least one.")
+        for kind in self.kinds:
+            if kind in {"none", "draft-mtp"} or re.fullmatch(r"[a-z][a-z0-9-]*", kind) is None:
+                raise SettingsError(f"{kind!r} is no kind of speculation: write {MTP}, ngram-mod or draft-simple.")
+            if kind.startswith("draft-") and self.draft_model is None:
+                raise SettingsError(f"{kind} drafts with a model of its own: name its GGUF file by draft_model.")
+        if self.draft_model is not None and not self.sized:
+            raise SettingsError(f"draft_model is set, and {' and '.join(self.kinds)} would not use it.")
+        if self.synth_rates and self.kinds != MTP_ALONE:
+            raise SettingsError(f"synth_rates are of {MTP} alone, and kinds is {list(self.kinds)}.")
 
     def _check_synth_rates(self) -> None:
         rates = self.synth_rates
@@ -71,6 +101,8 @@ class ServerSpec:
     top_k: int | None = None
     top_p: float | None = None
     repeat_penalty: float | None = None
+    sampled: bool = False
+    """Whether requests leave the temperature to ``temp``; otherwise they are greedy, whatever it is."""
     host: str = "127.0.0.1"
     port: int | None = None
     """Where it listens; ``None`` is any free port."""
@@ -96,6 +128,8 @@ class ServerSpec:
             )
         if not self.model:
             raise SettingsError("server.model is empty; it is the path of a GGUF file.")
+        if self.sampled and self.temp is None:
+            raise SettingsError("A sampled flag set needs server.temp: builds differ in the temperature they take.")
 
     @property
     def arm(self) -> Arm:

@@ -62,7 +62,7 @@ def cli_arguments(arguments: Sequence[str], capabilities: Capabilities) -> tuple
     if "--spec-type" in arguments and capabilities.mtp is None:
         raise FlagError("This build's llama-cli has no MTP; give --arm plain, or serve a page without --cli.")
     kept: list[str] = []
-    for option in _options(arguments):
+    for option in options(arguments):
         if option[0] in _TALKATIVE or (option[0] in _OF_A_SERVER and not capabilities.offers(option[0])):
             continue
         if not capabilities.offers(option[0]):
@@ -74,7 +74,7 @@ def cli_arguments(arguments: Sequence[str], capabilities: Capabilities) -> tuple
     return tuple(kept)
 
 
-def _options(arguments: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def options(arguments: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Each flag with its values; a negative number is a value."""
     starts = [place for place, word in enumerate(arguments) if word[:1] == "-" and not word[1:2].isdigit()]
     for start, end in zip(starts, [*starts[1:], len(arguments)], strict=True):

@@ -6,6 +6,7 @@ from enum import Enum
 from pathlib import Path
 
 from pytest_mtp.core.build_spec import Backend
+from pytest_mtp.core.endpoint import Endpoint
 from pytest_mtp.core.isolation import Isolation
 from pytest_mtp.core.tier import Tier
 from pytest_mtp.errors import SettingsError
@@ -76,6 +77,8 @@ class Settings:
     """The folder where runs are kept, and by which this one is judged."""
     out: Path | None = None
     """The folder for everything that people and services look at."""
+    endpoints: tuple[Endpoint, ...] = ()
+    """The running servers that are measured, one of each arm; empty where servers are started."""
     compare_to: str | None = None
     """The base that is measured in the same blocks, instead of a baseline: a source, model or flag set."""
     vary: Vary = Vary.SOURCE

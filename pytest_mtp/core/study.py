@@ -26,6 +26,7 @@ class Suite(Enum):
     SOAK = "soak"
     TEXT = "text"
     KV_CACHE = "KV cache"
+    OTHER_SPECULATION = "other speculation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,8 @@ class Quantity:
     """Of the plain arm, of the first variant, or of the beginning: what the suite compares with."""
     second: float
     ratio: Estimate
+    sides: tuple[str, str] | None = None
+    """What the two values are of, where that is not what the study's others are of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +104,8 @@ class QuantityResult:
     bound: Bound | None
     outcome: Outcome | None
     """``None`` without a bound."""
+    sides: tuple[str, str] | None = None
+    """What the two values are of, where they are not the study's first and second."""
 
 
 _UNMEASURED = Verdict(outcome=Outcome.INVALID, reason="nothing was measured yet")
@@ -132,6 +137,10 @@ class Study:
     checks: tuple[Check, ...] = ()
     notices: tuple[str, ...] = ()
     verdict: Verdict = _UNMEASURED
+
+    def sides(self, one: QuantityResult) -> tuple[str, str]:
+        """What the two values of a ratio are of."""
+        return one.sides or (self.first, self.second)
 
     @property
     def title(self) -> str:

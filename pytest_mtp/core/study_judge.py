@@ -19,11 +19,13 @@ from pytest_mtp.core.suites import (
     kv_cache,
     latency,
     memory,
+    other_speculation,
     parallel,
     prompt_processing,
     soak,
     text,
 )
+from pytest_mtp.core.suites.paired import drafts_told
 from pytest_mtp.core.verdict import Outcome, Verdict
 
 _EVIDENCE: Mapping[Suite, Callable[[Study], Evidence]] = {
@@ -36,6 +38,7 @@ _EVIDENCE: Mapping[Suite, Callable[[Study], Evidence]] = {
     Suite.SOAK: soak.evidence,
     Suite.TEXT: text.evidence,
     Suite.KV_CACHE: kv_cache.evidence,
+    Suite.OTHER_SPECULATION: other_speculation.evidence,
 }
 
 _WORST_FIRST = (
@@ -87,7 +90,7 @@ def _unmeasured(study: Study) -> Iterator[Check]:
             yield Check(name=one.name, outcome=verdict.outcome, said=f"{one.name}: {verdict.reason}")
         elif len(one.campaign.valid) < fewest:
             yield Check(name=one.name, outcome=Outcome.INVALID, said=f"{one.name}: {too_few(one.campaign)}")
-        elif not any(_drafted(one.campaign)):
+        elif study.suite not in _MAY_IDLE and drafts_told(one.campaign) and not any(_drafted(one.campaign)):
             yield Check(name=one.name, outcome=Outcome.NOT_EXERCISED, said=f"{one.name}: the mtp arm drafted nothing")
 
 
@@ -95,6 +98,8 @@ def _drafted(campaign: Campaign) -> Iterator[bool]:
     return (sample.timings.drafted for name in campaign.classes for sample in campaign.samples(Arm.MTP, name))
 
 
+_MAY_IDLE = frozenset({Suite.OTHER_SPECULATION})
+"""N-grams draft nothing where nothing repeats; who has to draft is told by the suite's own checks."""
 _OF_ONE_BLOCK = frozenset({Suite.SOAK, Suite.TEXT, Suite.MEMORY})
 
 
@@ -129,6 +134,7 @@ def _result(one: Quantity, bound: Bound | None, weight: Weight | None, gate: Gat
         level=level,
         bound=bound,
         outcome=None if weight is None else _OF_FINDING[weight.finding],
+        sides=one.sides,
     )
 
 
@@ -169,5 +175,6 @@ def _verdict(study: Study, results: Sequence[QuantityResult], checks: Sequence[C
 def quantity_said(one: QuantityResult, study: Study) -> str:
     """One ratio in words: both values, the interval that decided, and the bound."""
     interval = f"{one.ratio:.2f}x [{one.low:.2f}, {one.high:.2f}]" if math.isfinite(one.high) else f"{one.ratio:.2f}x"
-    values = f"{one.name} {one.first:.4g} {one.unit} {study.first}, {one.second:.4g} {study.second}"
+    first, second = study.sides(one)
+    values = f"{one.name} {one.first:.4g} {one.unit} {first}, {one.second:.4g} {second}"
     return f"{values}, {interval}, {one.bound}" if one.bound else f"{values}, {interval}"

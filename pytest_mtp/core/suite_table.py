@@ -18,6 +18,8 @@ class PromptProcessingTable:
 class LatencyTable:
     """What a person waits for, with MTP over without; published nowhere, so generous."""
 
+    prompt_tokens: int = 512
+    """Of the prompt before the first token; 0 asks as the classes do, whose few tokens are read in no time."""
     first_token: float = 2.0
     """Most of the time to the first token."""
     token: float = 1.5
@@ -33,7 +35,7 @@ class DraftDepthTable:
     n_max: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8)
     p_min: tuple[float, ...] = (0.0, 0.75)
     """Each with the profile's own n-max; the profile's own p-min goes with every n-max."""
-    cliff: float = 0.5
+    cliff: float = 0.6
     """A setting with less of its better neighbour's speed than this share is a cliff."""
 
 
@@ -57,7 +59,7 @@ class ParallelTable:
     floor: float = 0.4
     """Least throughput with MTP over without: several users fill the batches that drafts would fill."""
     drafts: float = 0.9
-    """Least tokens per step of the worst slot over those of the best one with the same prompt."""
+    """Least tokens per step of each prompt at once over those of the same prompt alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +103,22 @@ class KvCacheTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OtherSpeculationTable:
+    """Other kinds of speculation than the flag set's own, and chains of kinds."""
+
+    kinds: tuple[str, ...] = ()
+    """Such as ``ngram-mod``, or the chain ``ngram-mod+mtp``; empty takes the n-gram kinds that the build offers."""
+    tokens: int = 256
+    """Of an answer: an n-gram is found only in what repeats."""
+    floor: float = 0.5
+    """Least tok/s of a kind over those without speculation."""
+
+    def __post_init__(self) -> None:
+        if self.tokens < 2:  # noqa: PLR2004 - two tokens make a rate
+            raise SettingsError(f"suites.other_speculation.tokens is {self.tokens}; it must be at least 2.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteTable:
     """Which classes the further suites ask, how often, and what each of them demands."""
 
@@ -119,13 +137,23 @@ class SuiteTable:
     soak: SoakTable = field(default_factory=SoakTable)
     text: TextTable = field(default_factory=TextTable)
     kv_cache: KvCacheTable = field(default_factory=KvCacheTable)
+    other_speculation: OtherSpeculationTable = field(default_factory=OtherSpeculationTable)
 
     def __post_init__(self) -> None:
         if self.pairs < 1:
             raise SettingsError(f"suites.pairs is {self.pairs}; it must be at least 1.")
         if not self.looks or list(self.looks) != sorted(set(self.looks)) or self.looks[0] < 2:  # noqa: PLR2004 - t
             raise SettingsError("suites.looks are growing numbers of blocks, the first at least 2, such as [3, 6].")
-        for name in ("prompt_processing", "latency", "context", "parallel", "memory", "soak", "kv_cache"):
+        for name in (
+            "prompt_processing",
+            "latency",
+            "context",
+            "parallel",
+            "memory",
+            "soak",
+            "kv_cache",
+            "other_speculation",
+        ):
             _check_ratios(name, getattr(self, name))
         if any(one < 1 for one in (*self.context.depths, *self.draft_depth.n_max, *self.parallel.slots)):
             raise SettingsError("suites.context.depths, draft_depth.n_max and parallel.slots are numbers of 1 or more.")

@@ -31,14 +31,14 @@ class Acceptance:
 
 
 def acceptance(campaign: Campaign, prompt_class: str) -> Acceptance | None:
-    """The counts of one class; ``None`` while it has no valid sample."""
+    """The counts of one class; ``None`` while it has no valid sample, and where the engine does not tell drafts."""
     samples = campaign.samples(Arm.MTP, prompt_class)
-    if not samples:
+    if not samples or not all(sample.timings.told for sample in samples):
         return None
     counts = {(s.timings.predicted_n, s.timings.draft_n, s.timings.draft_n_accepted) for s in samples}
     return Acceptance(
         tokens=sum(s.timings.predicted_n - 1 for s in samples),
-        drafted=sum(s.timings.draft_n for s in samples),
+        drafted=sum(s.timings.draft_n or 0 for s in samples),
         accepted=sum(s.timings.draft_n_accepted for s in samples),
         repeatable=len(counts) == 1,
         per_position=samples[0].accepted_per_position,

@@ -25,22 +25,30 @@ class Timings:
     predicted_n: int
     predicted_ms: float
     cache_n: int = 0
-    draft_n: int = 0
-    """Drafted tokens; a server that drafted nothing leaves the field out, so absent is 0."""
+    draft_n: int | None = 0
+    """Drafted tokens; a llama-server that drafted nothing leaves the field out, so absent is 0. ``None``: not told."""
     draft_n_accepted: int = 0
+    """Without a meaning where drafts are not told."""
 
     def __post_init__(self) -> None:
-        if self.draft_n_accepted > self.draft_n:
+        if self.draft_n is not None and self.draft_n_accepted > self.draft_n:
             raise MeasureError(f"timings.draft_n_accepted is {self.draft_n_accepted}, above draft_n {self.draft_n}.")
 
     @property
+    def told(self) -> bool:
+        """Whether the engine says what it drafted; without it there is no step and no tau."""
+        return self.draft_n is not None
+
+    @property
     def drafted(self) -> bool:
-        """Whether anything was drafted at all."""
-        return self.draft_n > 0
+        """Whether anything is known to have been drafted."""
+        return bool(self.draft_n)
 
     @property
     def steps(self) -> int:
         """Decoding steps after the free first token: every token that was not an accepted draft took one."""
+        if not self.told:
+            raise MeasureError("The engine does not tell its drafts, so the steps of an answer cannot be counted.")
         steps = self._generated - self.draft_n_accepted
         if steps < 1:
             raise MeasureError(
@@ -68,7 +76,7 @@ class Timings:
         """Prompt tokens per second, over those that were computed."""
         return 1000 * self.prompt_n / self._positive("prompt_ms")
 
-    def as_json(self) -> dict[str, int | float]:
+    def as_json(self) -> dict[str, int | float | None]:
         """Return the raw values by the server's names; rates are never stored."""
         return asdict(self)
 

@@ -17,12 +17,14 @@ class Outcome(Enum):
     INCONCLUSIVE = "INCONCLUSIVE"
     NO_BASELINE = "NO_BASELINE"
     INVALID = "INVALID"
+    NOT_TOLD = "NOT_TOLD"
+    """The engine does not say what would be judged."""
     ERROR = "ERROR"
 
     @property
     def passes(self) -> bool:
-        """Whether the test is green."""
-        return self in {Outcome.PASS, Outcome.IMPROVED}
+        """Whether nothing is held against it: the test is green, or skipped where there is nothing to be told."""
+        return self in {Outcome.PASS, Outcome.IMPROVED, Outcome.NOT_TOLD}
 
     @property
     def fails(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pytest_mtp.core.amount import memory_amount
 from pytest_mtp.core.cost_curve import CostCurve, sentence
 from pytest_mtp.core.curve_report import CurveReport, compared
+from pytest_mtp.core.fingerprint import spoken
 from pytest_mtp.core.speedup import Estimate
 
 _LEVEL = 0.95
@@ -43,7 +44,7 @@ def _wrapped(line: str, width: int) -> Iterator[str]:
 def _head(report: CurveReport) -> Iterator[str]:
     first = report.points[0].campaign.circumstances
     machine = report.machine
-    card = machine.get("gpu") or f"{machine.get('cpu', 'unknown processor')}, {machine.get('cores', '?')} cores"
+    card = spoken(machine)
     yield f"profile {report.profile}, flag set {report.flag_set}, class {report.prompt_class}, {first.build_label}"
     yield f"{first.model_label}; {card}; {first.isolation}"
 

@@ -22,6 +22,7 @@ _GRAVEST_FIRST = (
     Outcome.NO_BASELINE,
     Outcome.PASS,
     Outcome.IMPROVED,
+    Outcome.NOT_TOLD,
 )
 _HEADS = ("run", "date", "build", "flag set", "worst", "speedup", "classes")
 _NUMBERS = frozenset({"speedup", "classes"})

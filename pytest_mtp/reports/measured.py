@@ -48,8 +48,9 @@ class Subject:
             ("prompt-tps", "tok/s", found.prompt_tps),
             ("step-cost", "plain steps", found.step_cost),
         )
-        tau = Quantity(slug="tau", unit="tokens/step", value=found.acceptance.tau)
-        return (tau, *(one for told in timed if (one := _quantity(*told)) is not None))
+        counts = found.acceptance
+        tau = () if counts is None else (Quantity(slug="tau", unit="tokens/step", value=counts.tau),)
+        return (*tau, *(one for told in timed if (one := _quantity(*told)) is not None))
 
 
 def subjects(report: RunReport) -> Iterator[Subject]:

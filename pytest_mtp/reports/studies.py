@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from pytest_mtp.core.study import Check, QuantityResult, Study
 from pytest_mtp.core.verdict import Outcome
@@ -27,11 +28,19 @@ class Row:
     bound: str
     outcome: Outcome | None
     """``None`` without a bound."""
+    sides: tuple[str, str]
+    """What the two values are of."""
+
+
+def groups(study: Study) -> Iterator[tuple[tuple[str, str], tuple[tuple[Row, QuantityResult], ...]]]:
+    """What stands under one head, the two sides that all its values are of: rows, and what they are made of."""
+    for sides, found in groupby(study.results, study.sides):
+        yield sides, tuple((_row(one, study), one) for one in found)
 
 
 def rows(study: Study) -> tuple[Row, ...]:
     """Every ratio of a study, those that judge nothing among them."""
-    return tuple(map(_row, study.results))
+    return tuple(_row(one, study) for one in study.results)
 
 
 def whose(study: Study) -> str:
@@ -55,7 +64,7 @@ def study_lines(studies: Sequence[Study]) -> Iterator[Line]:
         yield from (Line(f"note: {said}") for said in (*study.notices, *study.left_out))
 
 
-def _row(one: QuantityResult) -> Row:
+def _row(one: QuantityResult, study: Study) -> Row:
     bounded = math.isfinite(one.low) and math.isfinite(one.high)
     return Row(
         name=one.name,
@@ -66,6 +75,7 @@ def _row(one: QuantityResult) -> Row:
         interval=f"[{one.low:.2f}, {one.high:.2f}]" if bounded else NONE,
         bound=f"{'<=' if one.bound.most else '>='} {one.bound.limit:.2f}" if one.bound else NONE,
         outcome=one.outcome,
+        sides=study.sides(one),
     )
 
 
@@ -77,20 +87,29 @@ def _amount(value: float) -> str:
 
 
 def _table(study: Study) -> Iterator[Line]:
-    if study.results:
-        sides = shortened(f"{study.first} -> {study.second}", _VALUES)
-        yield Line(f"{'':{_NAME}} {sides:{_VALUES}} ratio {'interval':12} {'bound':7} verdict")
-    for row in rows(study):
-        name = row.name
-        if len(name) > _NAME:
-            yield Line(name)
-            name = ""
-        values = f"{row.first} -> {row.second} {row.unit}".rstrip()
-        told = f"{name:{_NAME}} {values:{_VALUES}} {row.ratio:>5} {row.interval:12} {row.bound:7}"
-        if row.outcome is None:
-            yield Line(f"{told} {NONE}")
-        else:
-            yield Line(f"{told} {row.outcome.value}", tone_of(row.outcome))
+    for sides, found in groups(study):
+        yield Line(f"{_head(*sides)} ratio {'interval':12} {'bound':7} verdict")
+        yield from (line for row, _ in found for line in _lines(row))
+
+
+def _head(first: str, second: str) -> str:
+    """Both sides above their values, or, where they are long, up to where the values end."""
+    whole = _NAME + 1 + _VALUES
+    said = shortened(f"{first} -> {second}", whole)
+    return f"{'':{_NAME}} {said:{_VALUES}}" if len(said) <= _VALUES else f"{said:>{whole}}"
+
+
+def _lines(row: Row) -> Iterator[Line]:
+    name = row.name
+    if len(name) > _NAME:
+        yield Line(name)
+        name = ""
+    values = f"{row.first} -> {row.second} {row.unit}".rstrip()
+    told = f"{name:{_NAME}} {values:{_VALUES}} {row.ratio:>5} {row.interval:12} {row.bound:7}"
+    if row.outcome is None:
+        yield Line(f"{told} {NONE}")
+    else:
+        yield Line(f"{told} {row.outcome.value}", tone_of(row.outcome))
 
 
 def _check(check: Check) -> Iterator[Line]:

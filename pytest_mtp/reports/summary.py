@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from pytest_mtp.core.fingerprint import spoken
 from pytest_mtp.core.history_reason import quantity
 from pytest_mtp.core.history_verdict import HistoryVerdict, LevelChange
 from pytest_mtp.core.run_report import Judged, RunReport
@@ -20,7 +21,7 @@ MOST_BYTES = 2**20 - 2**16
 """A page takes 2**20 of a step, which may have something of its own to say."""
 _CUT = "The rest is too long for this page: see report.json, or report.html."
 _CLASSES = ("class", "plain tok/s", "mtp tok/s", "speedup", "limit", "tokens/step", "step cost", "verdict")
-_STUDIES = ("suite", "flag set", "values", "ratio", "bound", "verdict")
+_STUDIES = ("suite", "flag set", "values", "compared", "ratio", "bound", "verdict")
 _CHANGES = ("series", "was", "is", "change", "since run", "build", "acknowledged")
 _SHOWN_CHANGES = 20
 
@@ -78,9 +79,7 @@ def _verdict(report: RunReport, verdict: HistoryVerdict | None) -> Iterator[str]
 
 
 def _provenance(report: RunReport) -> str:
-    machine = report.machine
-    where = machine.get("gpu") or machine.get("cpu", "unknown processor")
-    around = circumstances(report)
+    around, where = circumstances(report), spoken(report.machine)
     said = [report.profile, *((around.build_label, around.model_label) if around else ()), where]
     return ", ".join(map(for_markdown, [*said, report.created_at]))
 
@@ -152,9 +151,9 @@ def _study_cells(study: Study) -> Iterator[tuple[str, ...]]:
 
 
 def _row_cells(row: Row) -> tuple[str, ...]:
-    values = f"{row.name} {row.first} → {row.second} {row.unit}"
+    values, sides = f"{row.name} {row.first} → {row.second} {row.unit}", " → ".join(row.sides)
     outcome = NONE if row.outcome is None else row.outcome.value
-    return (*map(for_markdown, (values, f"{row.ratio} {row.interval}", row.bound)), outcome)
+    return (*map(for_markdown, (values, sides, f"{row.ratio} {row.interval}", row.bound)), outcome)
 
 
 def _history(verdict: HistoryVerdict) -> Iterator[str]:

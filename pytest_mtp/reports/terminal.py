@@ -7,6 +7,7 @@ from statistics import median
 
 from pytest_mtp.core.energy import energy_per_token
 from pytest_mtp.core.environment import memory_bandwidth
+from pytest_mtp.core.fingerprint import spoken
 from pytest_mtp.core.profile import Reference
 from pytest_mtp.core.run_report import Judged, RunReport
 from pytest_mtp.core.server_spec import Arm
@@ -68,7 +69,7 @@ def _reasons(judged: Judged) -> Iterator[Line]:
 
 def _provenance(report: RunReport) -> Iterator[Line]:
     machine = report.machine
-    card = machine.get("gpu") or f"{machine.get('cpu', 'unknown processor')}, {machine.get('cores', '?')} cores"
+    card = spoken(machine)
     first = circumstances(report)
     if first is None:
         yield Line(f"profile {report.profile}", Tone.HEAD)

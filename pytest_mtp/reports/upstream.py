@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from pytest_mtp.core.fingerprint import spoken
 from pytest_mtp.core.run_report import Judged, RunReport
 from pytest_mtp.core.sample import ArmFailure, Campaign
 from pytest_mtp.core.verdict import ClassResult
@@ -76,7 +77,7 @@ def _provenance(report: RunReport, campaign: Campaign) -> str:
 
 def _card(machine: dict[str, str]) -> str:
     if "gpu" not in machine:
-        return f"{machine.get('cpu', 'unknown processor')} ({machine.get('cores', '?')} cores)"
+        return spoken(machine)
     told = [
         f"{said}{machine[name]}{unit}"
         for name, said, unit in (("driver", "driver ", ""), ("power_limit_w", "", " W"), ("gpu_memory_gib", "", " GiB"))

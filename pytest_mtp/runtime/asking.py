@@ -12,11 +12,11 @@ from pytest_mtp.core.request import Request
 from pytest_mtp.core.sample import Sample
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.errors import MeasureError
+from pytest_mtp.runtime.engines.protocol import Running
 from pytest_mtp.runtime.plan import Plan
-from pytest_mtp.runtime.server import Server
 
 
-def request_of(plan: Plan, prompt_class: PromptClass, server: Server) -> Request:
+def request_of(plan: Plan, prompt_class: PromptClass, server: Running) -> Request:
     """The request of a class as this server gets it, its prompt filled up to its length."""
     asked, template = plan.ask(prompt_class), plan.request.template
     return plan.filler.fill(asked, prompt_class, template, server.model, server.client)
@@ -51,14 +51,14 @@ class Asking:
             return f"{names} {self.elapsed_s:.0f}/{self._for_s:.0f} s"
         return f"{names} {pair + 1}/{self._pairs}"
 
-    def samples(self, server: Server, classes: Sequence[PromptClass], pair: int) -> tuple[Sample, ...]:
+    def samples(self, server: Running, classes: Sequence[PromptClass], pair: int) -> tuple[Sample, ...]:
         """The answers of one turn: one, or those of all classes, asked at the same time."""
         if len(classes) == 1:
             return (self._sample(server, classes[0], pair),)
         with ThreadPoolExecutor(len(classes)) as pool:
             return tuple(pool.map(lambda one: self._sample(server, one, pair), classes))
 
-    def _sample(self, server: Server, prompt_class: PromptClass, pair: int) -> Sample:
+    def _sample(self, server: Running, prompt_class: PromptClass, pair: int) -> Sample:
         """One measured request, checked; counters are read around the first pair of the mtp arm only."""
         plan = self._plan
         alone = not plan.measure.at_once

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from pytest_mtp.core.chat_answer import as_completion, as_events
 from pytest_mtp.core.engine_answer.reading import split_lines
 from pytest_mtp.core.request import Answer, Request, parse_answer, parse_stream
 from pytest_mtp.errors import MeasureError, ServerLate
@@ -26,6 +27,7 @@ _STATUS_S = 10.0
 _HEALTH_S = 2.0
 _OK = 200
 _EVENT = b"data: "
+_DONE = b"data: [DONE]"
 _PAGE_TYPE = "text/html"
 _PER_POSITION = "llamacpp:spec_decode_num_accepted_tokens_per_pos_total"
 
@@ -81,9 +83,10 @@ class Client:
         if request.stream:
             return self._streamed(request)
         begin = time.perf_counter()
-        response = self._send("POST", "/completion", request.timeout_s, request.as_json())
+        response = self._send("POST", request.path, request.timeout_s, request.as_json())
         wall_ms = 1000 * (time.perf_counter() - begin)
-        return parse_answer(_expect(_decode(response, "/completion"), dict, "/completion"), wall_ms)
+        doc = _expect(_decode(response, request.path), dict, request.path)
+        return parse_answer(doc if request.chat is None else as_completion(doc), wall_ms)
 
     def tokens(self, text: str) -> list[int]:
         """``/tokenize``: the ids of a text, special tokens in it included."""
@@ -116,15 +119,17 @@ class Client:
         begin = time.perf_counter()
         # llama-server ends the connection of a stream, a moment after its last event.
         alone = {"Connection": "close"}
-        with self._open("POST", "/completion", request.timeout_s, request.as_json(), alone) as response:
+        with self._open("POST", request.path, request.timeout_s, request.as_json(), alone) as response:
             rest = b""
             for piece in response.iter_bytes():
                 came_ms = 1000 * (time.perf_counter() - begin)
                 if came_ms > 1000 * request.timeout_s:
-                    raise _late("/completion", request.timeout_s)
+                    raise _late(request.path, request.timeout_s)
                 lines, rest = split_lines(rest, piece)
-                events += ((came_ms, _event(one.removeprefix(_EVENT))) for one in lines if one.startswith(_EVENT))
-        return parse_stream(events, 1000 * (time.perf_counter() - begin))
+                said = (one for one in lines if one.startswith(_EVENT) and one != _DONE)
+                events += ((came_ms, _event(one.removeprefix(_EVENT), request.path)) for one in said)
+        wall_ms = 1000 * (time.perf_counter() - begin)
+        return parse_stream(events if request.chat is None else as_events(events), wall_ms)
 
     def _json(self, method: str, path: str) -> object:
         return _decode(self._send(method, path, _STATUS_S), path)
@@ -170,11 +175,11 @@ def _late(path: str, timeout_s: float) -> ServerLate:
     return ServerLate(f"No answer to {path} within {timeout_s:g} s; the server hangs or is too slow.")
 
 
-def _event(text: bytes) -> dict[str, Any]:
+def _event(text: bytes, path: str) -> dict[str, Any]:
     try:
-        return _expect(json.loads(text), dict, "an event of /completion")
+        return _expect(json.loads(text), dict, f"an event of {path}")
     except ValueError as error:
-        raise MeasureError(f"An event of /completion is no JSON: {text[:200]!r}.") from error
+        raise MeasureError(f"An event of {path} is no JSON: {text[:200]!r}.") from error
 
 
 def _decode(response: "httpx.Response", path: str) -> object:

@@ -6,7 +6,7 @@ from pytest_mtp.core.long_text import long_text
 from pytest_mtp.core.profile import PromptClass
 from pytest_mtp.core.request import Request
 from pytest_mtp.errors import SettingsError
-from pytest_mtp.runtime.client import Client
+from pytest_mtp.runtime.engines.protocol import Counting
 
 _SEED = 2048
 
@@ -17,7 +17,7 @@ class Filler:
     def __init__(self) -> None:
         self._made: dict[tuple[str, str], Request] = {}
 
-    def fill(self, request: Request, prompt_class: PromptClass, template: str, model: str, client: Client) -> Request:
+    def fill(self, request: Request, prompt_class: PromptClass, template: str, model: str, client: Counting) -> Request:
         """The same request with as many tokens as its class wants; SettingsError where its own text has more."""
         if prompt_class.length is None:
             return request
@@ -28,7 +28,7 @@ class Filler:
         return self._made[key]
 
 
-def _filled(prompt_class: PromptClass, before: str, after: str, client: Client) -> tuple[str | int, ...]:
+def _filled(prompt_class: PromptClass, before: str, after: str, client: Counting) -> tuple[str | int, ...]:
     wanted, asked = prompt_class.length or 0, prompt_class.prompt + after
     missing = wanted - sum(len(client.tokens(text)) for text in (before, asked) if text)
     if missing < 0:

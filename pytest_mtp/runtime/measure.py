@@ -18,9 +18,9 @@ from pytest_mtp.core.validity import invalid_reason
 from pytest_mtp.errors import MeasureError, ServerError
 from pytest_mtp.runtime.asking import Asking, request_of
 from pytest_mtp.runtime.clock import CampaignClock
+from pytest_mtp.runtime.engines.protocol import Running
 from pytest_mtp.runtime.plan import Measured, Plan, Seat
 from pytest_mtp.runtime.progress import Progress
-from pytest_mtp.runtime.server import Server, serve
 from pytest_mtp.runtime.telemetry.sampler import sampled
 
 Order = tuple[Seat, ...]
@@ -173,29 +173,21 @@ def _alternate(plan: Plan, index: int, order: Order, progress: Progress) -> tupl
 
 
 @contextmanager
-def _started(plan: Plan, seat: Seat, name: str, progress: Progress) -> Iterator[Server]:
+def _started(plan: Plan, seat: Seat, name: str, progress: Progress) -> Iterator[Running]:
     """A server, up, proven to be its arm and warm; ``_ArmFailed`` when it cannot be had."""
     progress(f"{seat} starting")
     with ExitStack() as stack:
         try:
-            server = stack.enter_context(
-                serve(
-                    seat.binary,
-                    seat.arguments,
-                    seat.spec,
-                    plan.folder / f"{plan.flag_set}-{name}-{seat}",
-                    capabilities=seat.capabilities,
-                    start_timeout_s=plan.measure.start_timeout_s,
-                    environment=plan.environment,
-                )
-            )
+            folder = plan.folder / f"{plan.flag_set}-{name}-{seat}"
+            way = seat.launch.run(folder, plan.measure.start_timeout_s, plan.environment)
+            server = stack.enter_context(way)
         except ServerError as error:
             raise _ArmFailed(seat, Stage.START, explained(str(error), seat.header, error.log_tail)) from error
         _warm_up(plan, server, seat, progress)
         yield server
 
 
-def _warm_up(plan: Plan, server: Server, seat: Seat, progress: Progress) -> None:
+def _warm_up(plan: Plan, server: Running, seat: Seat, progress: Progress) -> None:
     progress(f"{seat} warming up")
     try:
         for turn in range(plan.measure.warmup):
@@ -204,7 +196,7 @@ def _warm_up(plan: Plan, server: Server, seat: Seat, progress: Progress) -> None
         raise _ArmFailed(seat, Stage.WARM_UP, str(error)) from error
 
 
-def _start(server: Server, samples: Sequence[Sample], telemetry: Telemetry) -> Start:
+def _start(server: Running, samples: Sequence[Sample], telemetry: Telemetry) -> Start:
     log = server.log_text()
     memory = logged_memory(log)
     return Start(

@@ -4,17 +4,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pytest_mtp.core.capabilities import Capabilities
 from pytest_mtp.core.gguf_header import Header
 from pytest_mtp.core.isolation import Isolation
-from pytest_mtp.core.profile import MeasureTable, PromptClass, RequestTable
+from pytest_mtp.core.profile import MeasureTable, PromptClass
 from pytest_mtp.core.request import Request
+from pytest_mtp.core.request_table import RequestTable
 from pytest_mtp.core.sample import Campaign, Circumstances
 from pytest_mtp.core.schedule import block_order
 from pytest_mtp.core.server_spec import Arm, ServerSpec
 from pytest_mtp.core.side import Side
 from pytest_mtp.core.validity import Conditions
 from pytest_mtp.runtime.filler import Filler
+from pytest_mtp.runtime.launch import Launch
 from pytest_mtp.runtime.telemetry.absent import Absent
 from pytest_mtp.runtime.telemetry.protocol import Watch
 
@@ -28,11 +29,8 @@ class Seat:
 
     side: Side = Side.HEAD
     arm: Arm
-    binary: Path
-    capabilities: Capabilities
     spec: ServerSpec
-    arguments: tuple[str, ...]
-    """The spec in the spelling of this binary."""
+    launch: Launch
     header: Header | None = None
     """The model's, to tell why a server does not load it."""
 
@@ -84,7 +82,9 @@ class Plan:
             n_predict=self.request.tokens,
             seed=self.request.seed,
             timeout_s=self.request.timeout_s,
+            temperature=None if self.seats[0].spec.sampled else 0.0,
             stream=self.request.stream,
+            chat=self.request.chat,
         )
 
     @property

@@ -228,3 +228,17 @@ CHECK = "ggml/src/ggml.c:3953: GGML_ASSERT(a->ne[0] == b->ne[0]) failed"
 )
 def test_last_words_keep_the_failed_check_in_sight(log: list[str], expected: list[str]) -> None:
     assert last_words("\n".join(log), 2) == "\n".join(expected)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_the_kinds_of_speculation_are_listed_by_our_names(build: str) -> None:
+    capabilities = captured(build)
+    assert {"mtp", "draft-simple", "ngram-mod", "ngram-cache"} <= set(capabilities.kinds)
+    assert not {"none", "draft-mtp"} & set(capabilities.kinds)
+    assert capabilities.chains
+
+
+def test_a_build_that_takes_a_single_kind_takes_no_chain() -> None:
+    rows = "--port PORT                             port\n--spec-type [none|mtp|ngram-mod]        type\n"
+    assert (parse_help(rows).kinds, parse_help(rows).chains) == (("mtp", "ngram-mod"), False)
+    assert parse_help("--port PORT                             port\n").kinds == ()

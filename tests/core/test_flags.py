@@ -204,3 +204,74 @@ def test_speculation_makes_the_arm() -> None:
 def test_verbosity_is_left_alone_where_4_means_debug() -> None:
     build = offering("-lv, --verbosity N                      Values: - 3: info - 4: debug")
     assert "-lv" not in negotiate(replace(PLAIN, flash_attn=None), build)
+
+
+def of_kinds(*kinds: str, draft_model: str | None = None) -> ServerSpec:
+    return replace(PLAIN, speculation=Speculation(3, kinds=kinds, draft_model=draft_model))
+
+
+SIZES = "--spec-draft-n-max 3 --spec-draft-p-min 0"
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (of_kinds("ngram-mod"), "--spec-type ngram-mod"),
+        (of_kinds("ngram-mod", "mtp"), f"--spec-type ngram-mod,draft-mtp {SIZES}"),
+        (of_kinds("draft-simple", draft_model="d.gguf"), f"--spec-type draft-simple -md d.gguf {SIZES}"),
+        (of_kinds("mtp", draft_model="d.gguf"), f"--spec-type draft-mtp -md d.gguf {SIZES}"),
+    ],
+    ids=["n-grams", "a chain", "a draft model", "MTP in a file of its own"],
+)
+def test_other_kinds_and_chains_are_spelled_as_the_build_takes_them(build: str, spec: ServerSpec, words: str) -> None:
+    assert " ".join(negotiate(spec, captured(build))) == f"{SHARED} {words}"
+
+
+ONE_KIND = "--spec-type [none|mtp|ngram-mod]        type"
+
+
+def test_a_build_whose_list_is_of_single_kinds_takes_one_of_them() -> None:
+    words = negotiate(replace(of_kinds("ngram-mod"), flash_attn=None), offering(ONE_KIND))
+    assert words[-2:] == ("--spec-type", "ngram-mod")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "rows", "cause"),
+    [
+        (("ngram-new",), (ONE_KIND,), r"no speculation by ngram-new \(it lists mtp, ngram-mod\)(?s:.*)--mtp-source"),
+        (("ngram-mod", "mtp"), (ONE_KIND,), r"one kind of speculation at a time, not ngram-mod and mtp"),
+        (("ngram-mod",), ("--spec-type SPEC[:k=v,...]              --spec-type mtp:n_max=1",), r"it lists none"),
+        (("ngram-mod",), (), r"it lists none"),
+    ],
+    ids=["unknown", "no chains", "ik_llama.cpp", "no list"],
+)
+def test_a_kind_that_the_build_lacks_is_refused_with_what_it_has(
+    kinds: tuple[str, ...], rows: tuple[str, ...], cause: str
+) -> None:
+    with pytest.raises(FlagError, match=cause):
+        negotiate(replace(of_kinds(*kinds), flash_attn=None), offering(*rows))
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        ({"kinds": ()}, "at least one"),
+        ({"kinds": ("mtp", "mtp")}, "each kind of speculation once"),
+        ({"kinds": ("draft-mtp",)}, "write mtp"),
+        ({"kinds": ("none",)}, "no kind of speculation"),
+        ({"kinds": ("ngram mod",)}, "no kind of speculation"),
+        ({"kinds": ("draft-simple",)}, "name its GGUF file by draft_model"),
+        ({"kinds": ("ngram-mod",), "draft_model": "d.gguf"}, "ngram-mod would not use it"),
+        ({"kinds": ("ngram-mod",), "synth_rates": (0.9,)}, "synth_rates are of mtp alone"),
+    ],
+)
+def test_kinds_that_cannot_be_are_refused(changes: dict[str, object], cause: str) -> None:
+    with pytest.raises(SettingsError, match=cause):
+        Speculation(3, **changes)  # type: ignore[arg-type]  # one field of any type
+
+
+def test_sampling_needs_a_temperature_that_the_builds_agree_on() -> None:
+    with pytest.raises(SettingsError, match=r"needs server\.temp"):
+        replace(PLAIN, sampled=True)
+    assert negotiate(replace(PLAIN, sampled=True, temp=0.7), captured("b11434"))[-2:] == ("--host", "127.0.0.1")

@@ -7,6 +7,7 @@ import pytest
 from pytest_mtp.core.server_spec import ServerSpec, Speculation
 from pytest_mtp.core.vllm_command import vllm_command
 from pytest_mtp.errors import FlagError
+from pytest_mtp.runtime.profiles import load_profile
 
 SPEC = ServerSpec(model="org/model", ctx=4096, gpu_layers=99, speculation=Speculation(n_max=2))
 
@@ -51,3 +52,10 @@ def test_names_sampling_and_own_words_are_passed_on() -> None:
 def test_what_vllm_has_no_word_for_is_refused_with_the_mend(spec: ServerSpec, cause: str) -> None:
     with pytest.raises(FlagError, match=f"vLLM has no equivalent of {cause}"):
         vllm_command(spec, 1)
+
+
+def test_the_shipped_profile_can_be_spelled() -> None:
+    profile = load_profile("vllm-qwen3.5-9b")
+    line = vllm_command(profile.server_spec("n3", model=profile.model.spec, speculative=True), 1)
+    assert line[:3] == ("vllm", "serve", "Qwen/Qwen3.5-9B")
+    assert line[line.index("--speculative-config") + 1] == '{"method":"mtp","num_speculative_tokens":3}'

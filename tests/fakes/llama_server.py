@@ -1,6 +1,6 @@
 """A llama-server of 100 lines, for the faults that the real one does not commit on request.
 
-It speaks --help, --version, /health (503 twice, then 200), /props, /slots, /completion and /metrics,
+It speaks --help, --version, /health (503 twice, then 200), /props, /slots, /completion, /metrics and chat,
 and drafts like a head that is right every time. ``--fault NAME`` makes it misbehave.
 """
 
@@ -128,8 +128,12 @@ class Handler(BaseHTTPRequestHandler):
         elif FAULT == "http-500":
             self.say(500, {"error": {"message": "the context is full"}})
         else:
-            answer = {"content": "x " * body["n_predict"], "stop_type": "limit", "asked": body}
-            self.say(200, answer if FAULT == "no-timings" else answer | {"timings": timings(body["n_predict"])})
+            tokens = body.get("n_predict") or body["max_tokens"]
+            answer = {"content": "x " * tokens, "stop_type": "limit", "asked": body}
+            if self.path == "/v1/chat/completions":
+                said = {"reasoning_content": "hm ", "content": "x " * (tokens - 1)}
+                answer = {"choices": [{"message": said, "finish_reason": "length"}]}
+            self.say(200, answer if FAULT == "no-timings" else answer | {"timings": timings(tokens)})
 
     def say(self, status: int, content: object) -> None:
         payload = (content if isinstance(content, str) else json.dumps(content)).encode()

@@ -6,6 +6,7 @@ _SUITE = """
     def test_speedup(mtp_case):
         assert mtp_case.flag_set == "n3"
 """
+_CHAT = ("--mtp-set", "request.endpoint=chat", "--mtp-set", "request.thinking=false")
 
 
 def test_without_a_switch_the_suites_are_skipped_with_the_reason(pytester: pytest.Pytester) -> None:
@@ -56,6 +57,16 @@ def test_without_suites_of_ones_own_the_packages_are_taken(pytester: pytest.Pyte
             "*--mtp-gpu-id 0 chooses a card, and the backend cpu has none to choose*",
         ),
         (("--mtp", "--mtp-lock-clocks", "--co"), "*--mtp-lock-clocks needs a card*"),
+        (("--mtp", "--mtp-set", "request.endpoint=chat", "--co"), "*request.thinking is not said*true or false*"),
+        (
+            ("--mtp", *_CHAT, "--mtp-set", "classes.miss00.length=64", "--co"),
+            "*Class miss00*64 tokens*drop its length, or set request.endpoint to raw*",
+        ),
+        (("--mtp", *_CHAT, "--co"), "*no words for the marks of a chat*--jinja*--chat-template*"),
+        (
+            ("--mtp", *_CHAT, "--mtp-set", "serving=vllm", "--co"),
+            "*Of the chat endpoint only llama-server's is asked*",
+        ),
         (("--mtp", "-n2"), "*give -n0 with --mtp*"),
     ],
 )

@@ -12,8 +12,14 @@ import psutil
 import pytest
 
 from pytest_mtp.core.build_spec import Build
+from pytest_mtp.core.model import parse_model
 from pytest_mtp.core.request import Request
+from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.runtime.client import Client
+from pytest_mtp.runtime.models import phantom_spec
+from pytest_mtp.runtime.profiles import load_profile
+from pytest_mtp.runtime.store import load_report
+from tests.plugin.gates import without_further_suites
 from tests.real.conftest import SMALL
 
 _PATIENCE_S = 120.0
@@ -62,7 +68,7 @@ def await_health(client: Client, process: subprocess.Popen[str]) -> None:
 def drafted(url: str) -> int:
     with Client(url) as client:
         assert client.health()
-        return client.complete(Request(prompt="<|right|>", n_predict=24)).timings.draft_n
+        return client.complete(Request(prompt="<|right|>", n_predict=24)).timings.draft_n or 0
 
 
 @pytest.mark.parametrize(("arm", "drafts"), [("mtp", True), ("plain", False)])
@@ -99,3 +105,29 @@ def test_a_page_that_was_made_is_shown_by_the_gates_own_build(real_build: Build,
     with running(serve(real_build, "--set", extra), tmp_path) as process:
         said = announced(process)
     assert any(line.startswith("Web page: http://127.0.0.1:") for line in said)
+
+
+def test_servers_that_run_already_are_measured_and_left_running(
+    real_build: Build, pytester: pytest.Pytester, tmp_path: Path
+) -> None:
+    with contextlib.ExitStack() as stack:
+        urls = {}
+        for arm in ("plain", "mtp"):
+            (tmp_path / arm).mkdir()
+            process = stack.enter_context(running(serve(real_build, "--arm", arm), tmp_path / arm))
+            urls[arm] = url_of(announced(process))
+        endpoints = (f"--mtp-endpoint={arm}={url}" for arm, url in urls.items())
+        wishes = ("--mtp", f"--mtp-profile={SMALL}", "--mtp-set=gates.looks=[2]", "--mtp-json=run.json")
+        told = pytester.runpytest_subprocess(*without_further_suites(), *wishes, *endpoints, "-k", "acceptance")
+        assert told.ret == 0
+        assert drafted(urls["mtp"]) > 0
+    report = load_report(pytester.path / "run.json")
+    (judged,) = report.judged
+    small = load_profile(str(SMALL))
+    phantom = phantom_spec(parse_model("phantom"), small.model.phantom)
+    for one in judged.results:
+        assert one.acceptance is not None
+        assert one.acceptance.tau == phantom.expected(one.prompt_class, small.request.tokens, 3).tau
+    start = judged.campaign.valid[0].start(Arm.MTP)
+    assert start.command.startswith(f"attached to {urls['mtp']} (llama-server b")
+    assert report.machine == {"endpoint": urls["mtp"].removeprefix("http://")}

@@ -28,7 +28,7 @@ from tests import pages
 from tests.campaigns import around, campaign
 from tests.comparisons import base, compared, stretched
 from tests.hostile import WORDS, hostile_verdict
-from tests.studies import latency, memory, report_of
+from tests.studies import draft_depth, latency, memory, report_of
 
 
 class Read(HTMLParser):
@@ -358,6 +358,19 @@ def test_a_study_is_a_table_with_a_caption_and_named_rows_and_columns() -> None:
     assert "this build has no streams" in text
 
 
+def test_ratios_of_other_sides_are_a_table_of_their_own() -> None:
+    study = draft_depth({(1, 0.0): around(1.5, 0.01), (2, 0.0): around(1.4, 0.01)})
+    written = page(report_of(study))
+    part = written[written.index('<section id="studies"') : written.index('<section id="circumstances"')]
+    assert re.findall("<caption>(.*?)</caption>", part) == ["mtp over plain", "itself over better neighbour"]
+    text = Read(part).text
+    assert "quantity verdict plain mtp unit" in text
+    assert "quantity verdict better neighbour itself unit" in text
+    assert "tok/s at n-max 2 PASS 150 140 tok/s 0.93x" in text
+    labels = re.findall('aria-label="(.*?)"', part)
+    assert len(labels) == len(set(labels)) == 2
+
+
 def test_a_page_of_suites_alone_has_their_circumstances_and_commands() -> None:
     text = Read(page(report_of(latency()))).text
     assert "p · b1 · m1" in text
@@ -397,7 +410,7 @@ def test_why_a_study_lost_is_among_the_reasons() -> None:
 def test_no_word_of_a_study_becomes_markup() -> None:
     def study(words: str) -> RunReport:
         told = latency(flag_set=words, subject=words, left_out=(words,), first=words, second=words, most=1.0)
-        results = tuple(replace(one, name=words, unit=words) for one in told.results)
+        results = tuple(replace(one, name=words, unit=words, sides=(words, words)) for one in told.results)
         check = Check(name=words, outcome=Outcome.REGRESSION, said=words)
         return report_of(replace(told, results=results, checks=(check,), notices=(words,)))
 

@@ -13,7 +13,7 @@ from pytest_mtp.reports.summary import summary
 from tests.campaigns import around, campaign
 from tests.comparisons import base, compared, stretched
 from tests.hostile import STARTS, WORDS, hostile_report, hostile_verdict
-from tests.studies import latency, memory, report_of
+from tests.studies import draft_depth, latency, memory, report_of
 
 MEASURED = campaign({"quick": around(2.0, 0.01), "slow": around(0.7, 0.01)})
 MIB = 2**20
@@ -155,8 +155,14 @@ def test_every_bounded_ratio_of_a_study_is_a_row() -> None:
     assert text.startswith("## MTP: PASS\n\n- further suites: PASS, 1 of 1 passed\n\np, b1, m1, Some CPU, ")
     rows = [line for line in text.splitlines() if line.startswith("| latency")]
     assert len(rows) == 3
-    assert rows[1].startswith("| latency | n3 | time per token 2 → 3 ms | 1.50x \\[")
+    assert rows[1].startswith("| latency | n3 | time per token 2 → 3 ms | plain → mtp | 1.50x \\[")
     assert rows[1].endswith("| &lt;= 2.00 | PASS |")
+
+
+def test_a_ratio_of_other_sides_says_which() -> None:
+    study = draft_depth({(1, 0.0): around(1.5, 0.01), (2, 0.0): around(1.4, 0.01)})
+    text = summary(report_of(study)).split("<details>")[0]
+    assert "| tok/s at n-max 2 150 → 140 tok/s | better neighbour → itself | 0.93x" in text
 
 
 def test_a_study_that_lost_makes_the_run_red_and_says_why() -> None:
@@ -169,15 +175,16 @@ def test_a_study_that_lost_makes_the_run_red_and_says_why() -> None:
 
 def test_a_study_without_a_ratio_is_a_row_with_its_verdict_and_its_notes() -> None:
     text = summary(replace(report(gated(quick=1.5, slow=0.6)), studies=(memory(MEASURED),)))
-    assert "| memory | n3 | - | - | - | PASS |" in text
+    assert "| memory | n3 | - | - | - | - | PASS |" in text
     assert "- memory: note: no memory was told of these servers" in text
 
 
 def test_hostile_words_of_a_study_are_words() -> None:
     study = latency(flag_set=WORDS, subject=WORDS, left_out=(WORDS,))
-    named = replace(study, results=tuple(replace(one, name=WORDS, unit=WORDS) for one in study.results))
+    results = (replace(one, name=WORDS, unit=WORDS, sides=(WORDS, WORDS)) for one in study.results)
+    named = replace(study, results=tuple(results))
     text = summary(report_of(named)).split("<details><summary>Everything")[0]
     for trick in ("<script", "<img", "</details>", "@everyone", "https://evil", "www.evil", "#12 ", "\x1b", "\u202e"):
         assert trick not in text
     rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert {line.replace("\\|", "").count("|") for line in rows} == {7}
+    assert {line.replace("\\|", "").count("|") for line in rows} == {8}

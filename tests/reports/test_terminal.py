@@ -13,7 +13,7 @@ from pytest_mtp.reports.line import Line, Tone
 from pytest_mtp.reports.terminal import lines, wrapped
 from tests.campaigns import around, campaign
 from tests.hostile import WORDS
-from tests.studies import latency, memory, report_of
+from tests.studies import draft_depth, latency, memory, report_of
 
 MEASURED = campaign({"quick": around(2.0, 0.01), "a_class_with_a_very_long_name": around(0.7, 0.01)})
 UNMEASURED = Verdict(outcome=Outcome.INVALID, reason="nothing was measured yet")
@@ -114,6 +114,18 @@ def test_the_name_of_a_ratio_is_told_whole_in_a_line_of_its_own_where_it_is_long
     long = replace(study, results=(replace(study.results[0], name="process memory of mtp, first to last"),))
     text = shown(long)
     assert text[text.index("process memory of mtp, first to last") + 1].split()[:3] == ["10", "->", "15"]
+
+
+def test_ratios_of_other_sides_stand_under_a_head_of_their_own() -> None:
+    study = draft_depth({(1, 0.0): around(1.5, 0.01), (2, 0.0): around(1.4, 0.01)})
+    text = shown(study)
+    heads = [line.split(" ratio ")[0].strip() for line in text if " ratio interval " in line]
+    assert heads == ["plain -> mtp", "better neighbour -> itself"]
+    first, second = (place for place, line in enumerate(text) if " ratio interval " in line)
+    assert [line[:16].strip() for line in text[first + 1 : second]] == ["n-max 1, p-min 0", "n-max 2, p-min 0"]
+    assert [line[:16] for line in text[second + 1 : second + 3]] == ["tok/s at n-max 1", "tok/s at n-max 2"]
+    assert {line.index(" ratio ") for line in (text[first], text[second])} == {40}
+    assert max(map(len, text)) <= 80
 
 
 def test_large_values_have_no_exponent() -> None:

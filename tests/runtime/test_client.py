@@ -8,7 +8,7 @@ import pytest
 
 from pytest_mtp.core.capabilities import Capabilities
 from pytest_mtp.core.flags import negotiate
-from pytest_mtp.core.request import Request
+from pytest_mtp.core.request import Chat, Request
 from pytest_mtp.core.server_spec import ServerSpec, Speculation
 from pytest_mtp.errors import MeasureError, ServerLate
 from pytest_mtp.runtime.client import Client
@@ -37,6 +37,19 @@ def test_an_answer_has_text_timings_and_the_time_that_passed(start: Serve) -> No
     assert (answer.text, answer.stop_type) == ("x " * 8, "limit")
     assert (answer.timings.predicted_n, answer.timings.draft_n_accepted, answer.timings.tau) == (8, 5, 3.5)
     assert answer.wall_ms > 0
+
+
+def test_a_chat_answer_is_what_was_thought_and_said(start: Serve) -> None:
+    answer = start().client.complete(Request(prompt="Hi", n_predict=8, timeout_s=30, chat=Chat(thinking=True)))
+    assert (answer.text, answer.stop_type) == ("hm " + "x " * 7, "limit")
+    assert (answer.timings.predicted_n, answer.timings.draft_n_accepted) == (8, 5)
+
+
+def test_a_chat_that_fails_is_named_by_its_endpoint(start: Serve) -> None:
+    with pytest.raises(MeasureError, match="/v1/chat/completions answered HTTP 500: the context is full"):
+        start("--fault", "http-500").client.complete(
+            Request(prompt="Hi", n_predict=8, timeout_s=30, chat=Chat(thinking=False))
+        )
 
 
 @pytest.mark.parametrize(

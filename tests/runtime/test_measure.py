@@ -12,12 +12,14 @@ from pytest_mtp.core.capabilities import Capabilities
 from pytest_mtp.core.card import Card
 from pytest_mtp.core.flags import negotiate
 from pytest_mtp.core.isolation import Isolation
-from pytest_mtp.core.profile import MeasureTable, PromptClass, RequestTable
+from pytest_mtp.core.profile import MeasureTable, PromptClass
+from pytest_mtp.core.request_table import RequestTable
 from pytest_mtp.core.sample import Campaign, Stage, Start
 from pytest_mtp.core.server_spec import Arm, ServerSpec, Speculation
 from pytest_mtp.core.side import Side
 from pytest_mtp.core.telemetry import TelemetrySource
 from pytest_mtp.core.validity import Conditions
+from pytest_mtp.runtime.launch import LlamaServer
 from pytest_mtp.runtime.measure import run_campaign
 from pytest_mtp.runtime.plan import Measured, Plan, Seat, against
 from pytest_mtp.runtime.progress import Progress, silent
@@ -44,10 +46,13 @@ def plan_of(fake_binary: Path, fake_capabilities: Capabilities, tmp_path: Path) 
             seats=tuple(
                 Seat(
                     arm=arm,
-                    binary=fake_binary,
-                    capabilities=fake_capabilities,
                     spec=spec,
-                    arguments=(*negotiate(spec, fake_capabilities), "--fault", faults[arm]),
+                    launch=LlamaServer(
+                        binary=fake_binary,
+                        capabilities=fake_capabilities,
+                        spec=spec,
+                        arguments=(*negotiate(spec, fake_capabilities), "--fault", faults[arm]),
+                    ),
                 )
                 for arm, spec in specs.items()
             ),

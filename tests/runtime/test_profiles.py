@@ -9,7 +9,7 @@ from pytest_mtp.errors import SettingsError
 from pytest_mtp.runtime.profiles import effective, load_profile, shipped
 
 SMALL = Path(__file__).parents[1] / "real" / "small.toml"
-OTHERS = [name for name in shipped() if not name.startswith(("phantom", "rtx3090"))]
+OTHERS = [name for name in shipped() if not name.startswith(("phantom", "rtx3090", "running"))]
 
 
 def write(folder: Path, **files: str) -> None:
@@ -39,6 +39,20 @@ def test_the_gpu_profile_holds_the_tutorials_values() -> None:
     assert profile.build.backend is Backend.CUDA
 
 
+def test_the_tutorials_sampling_is_measured_on_request() -> None:
+    profile = load_profile("rtx3090-qwen3.6-27b")
+    assert profile.measured() == ("n3",)
+    spec = profile.server_spec("n3-sampled", model="m", speculative=True)
+    assert (spec.sampled, spec.temp, spec.top_k, spec.top_p, spec.repeat_penalty) == (True, 0.7, 20, 0.95, 1.1)
+
+
+def test_turboquant_is_measured_with_mtp_and_without() -> None:
+    profile = load_profile("turboquant-3090")
+    types = {name: profile.server_spec(name, model="m", speculative=False).cache_type_k for name in profile.measured()}
+    assert types == {"n3": "q8_0", "n3-turbo3": "turbo3"}
+    assert profile.source.spec.endswith("TheTom/llama-cpp-turboquant@feature/turboquant-kv-cache")
+
+
 @pytest.mark.parametrize("name", [name for name in shipped() if name.startswith("rtx3090")])
 def test_every_floor_leaves_room_below_what_was_published(name: str) -> None:
     for one in load_profile(name).classes:
@@ -60,6 +74,11 @@ def test_the_same_prompts_are_asked_of_every_model(name: str) -> None:
     assert profile.request.template == tutorial.request.template
 
 
+def test_of_servers_that_run_already_the_same_is_asked_and_no_loss_allowed() -> None:
+    profile, tutorial = load_profile("running-servers"), load_profile("rtx3090-qwen3.6-27b")
+    assert [(one.prompt, one.floor) for one in profile.classes] == [(one.prompt, 1.0) for one in tutorial.classes]
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_only_the_rented_3090_needs_is_not_inherited(name: str) -> None:
     profile = load_profile(name)
@@ -68,7 +87,7 @@ def test_what_only_the_rented_3090_needs_is_not_inherited(name: str) -> None:
 
 
 def test_every_downloaded_file_has_its_own_hash() -> None:
-    models = {load_profile(name).model for name in shipped() if not name.startswith("phantom")}
+    models = {one.model for one in map(load_profile, shipped()) if one.model.spec.startswith("hf:")}
     assert None not in {one.sha256 for one in models}
     assert len({one.sha256 for one in models}) == len({one.spec for one in models}) == len(models)
 

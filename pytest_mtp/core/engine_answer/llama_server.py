@@ -39,7 +39,7 @@ def told_of(answer: Answer) -> Told:
     arrivals = answer.arrivals_ms
     drafts = Drafts(
         steps=max(timings.predicted_n - 1, 0) - timings.draft_n_accepted,
-        drafted=timings.draft_n,
+        drafted=timings.draft_n or 0,
         accepted=timings.draft_n_accepted,
     )
     return Told(

@@ -60,7 +60,7 @@ class Told:
         return None if self.drafts is None or self.drafts.steps < 1 else (self.tokens - 1) / self.drafts.steps
 
     def answer(self) -> Answer:
-        """The same as a measured answer; drafts that are not told are 0 there, so ask for them here first."""
+        """The same as a measured answer."""
         cached = self.cached_tokens or 0
         timings = Timings(
             prompt_n=max(self.prompt_tokens - cached, 0),
@@ -68,7 +68,7 @@ class Told:
             predicted_n=self.tokens,
             predicted_ms=self.decode_ms,
             cache_n=cached,
-            draft_n=0 if self.drafts is None else self.drafts.drafted,
+            draft_n=None if self.drafts is None else self.drafts.drafted,
             draft_n_accepted=0 if self.drafts is None else self.drafts.accepted,
         )
         return Answer(self.text, timings, self.stop_type, self.wall_ms, self.arrivals_ms)

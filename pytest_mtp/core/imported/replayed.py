@@ -65,7 +65,7 @@ def _answer(name: str, timings: Timings) -> answer.Answer:
         request=name,
         tokens=max(timings.predicted_n - 1, 0),
         ms=timings.predicted_ms or None,
-        drafted=timings.draft_n,
+        drafted=timings.draft_n or 0,
         accepted=timings.draft_n_accepted,
         prompt_tokens=timings.prompt_n,
         prompt_ms=timings.prompt_ms or None,

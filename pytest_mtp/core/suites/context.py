@@ -7,7 +7,7 @@ from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.speedup import speedup
 from pytest_mtp.core.study import Bound, Evidence, Quantity, Study, Suite
-from pytest_mtp.core.suites.paired import in_turn, of_arm
+from pytest_mtp.core.suites.paired import drafts_told, in_turn, of_arm
 from pytest_mtp.core.suites.protocol import Arrangement, Design, asked, studied, with_context
 
 
@@ -43,5 +43,7 @@ def _quantities(study: Study) -> Iterator[Quantity]:
     for name in deeper:
         depth = name.rpartition("@")[2]
         yield in_turn(f"speedup at {depth}", "speedup", "x", speedup(campaign, first), speedup(campaign, name))
+        if not drafts_told(campaign):
+            continue
         taus = [of_arm(campaign, Arm.MTP, lambda one: one.timings.tau, (each,)) for each in (first, name)]
         yield in_turn(f"tokens/step at {depth}", "drafts", "", *taus)

@@ -1,21 +1,24 @@
 """How many tokens should be drafted on this machine, and is there a setting that falls off a cliff?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_mtp.core.profile import Profile
+from pytest_mtp.core.recommendation import Recommendation, recommended
 from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.server_spec import Arm
-from pytest_mtp.core.speedup import Estimate
 from pytest_mtp.core.study import Bound, Evidence, Quantity, Study, Suite
 from pytest_mtp.core.suites.paired import both_arms, in_turn, of_arm
 from pytest_mtp.core.suites.protocol import Arrangement, Design, studied
 
 
 def design(profile: Profile, flag_set: str) -> Design:
-    """A campaign for every n-max with the flag set's own p-min, and for every p-min with its own n-max."""
+    """A campaign for every n-max with the flag set's own p-min, and for every p-min with its own n-max.
+
+    The flag set's own setting is among them, whatever is swept.
+    """
     chosen, demands = profile.flag_sets[flag_set], profile.suites.draft_depth
-    settings = dict.fromkeys((n_max, chosen.p_min) for n_max in sorted(demands.n_max))
+    settings = dict.fromkeys((n_max, chosen.p_min) for n_max in sorted({*demands.n_max, chosen.n_max}))
     settings |= dict.fromkeys((chosen.n_max, p_min) for p_min in demands.p_min)
     base = studied(profile)
     arrangements = []
@@ -29,10 +32,9 @@ def design(profile: Profile, flag_set: str) -> Design:
     return Design(
         suite=Suite.DRAFT_DEPTH,
         flag_set=flag_set,
-        first="better neighbour",
-        second="itself",
         arrangements=tuple(arrangements),
         bounds={"cliff": Bound(limit=demands.cliff)},
+        demands={_N_MAX: chosen.n_max, _P_MIN: chosen.p_min},
     )
 
 
@@ -43,53 +45,59 @@ def setting(n_max: int, p_min: float) -> str:
 
 def evidence(study: Study) -> Evidence:
     """Speedups of all settings, every setting's speed over its better neighbour's, and which to take."""
+    speedups = tuple(_speedup(one.campaign, one.name) for one in study.variants)
     campaigns = {one.name: one.campaign for one in study.variants}
+    return Evidence(quantities=(*speedups, *_cliffs(campaigns)), notices=(str(recommendation(study)),))
+
+
+def recommendation(study: Study, classes: Sequence[str] | None = None) -> Recommendation:
+    """Which of the settings to take, for these of its classes; for all where none are named."""
     speedups = {
-        name: both_arms(campaign, f"speedup, {_short(name)}", "speedup", "tok/s", lambda one: one.timings.tps)
-        for name, campaign in campaigns.items()
+        one.name: _speedup(one.campaign if classes is None else replace(one.campaign, classes=tuple(classes)), one.name)
+        for one in study.variants
     }
-    return Evidence(
-        quantities=(*speedups.values(), *_cliffs(campaigns)), notices=(recommendation(campaigns, speedups),)
+    return recommended(
+        {name: one.ratio for name, one in speedups.items()},
+        {name: depth(name)[0] for name in speedups},
+        study.gate.alpha_look,
+        own_setting(study),
     )
 
 
-def _short(name: str) -> str:
+def own_setting(study: Study) -> str | None:
+    """The flag set's own setting; ``None`` where a stored report does not tell it."""
+    told = study.demands
+    return setting(int(told[_N_MAX]), told[_P_MIN]) if {_N_MAX, _P_MIN} <= told.keys() else None
+
+
+def depth(name: str) -> tuple[int, str]:
+    """The n-max and p-min of a setting."""
     _, n_max, _, p_min = name.split()
+    return int(n_max), p_min
+
+
+def _speedup(campaign: Campaign, name: str) -> Quantity:
+    return both_arms(campaign, _short(name), "speedup", "tok/s", lambda one: one.timings.tps)
+
+
+def _short(name: str) -> str:
+    n_max, p_min = depth(name)
     return f"n-max {n_max}, p-min {p_min}"
 
 
-def _speed(campaign: Campaign) -> Estimate:
-    return of_arm(campaign, Arm.MTP, lambda one: one.timings.tps)
-
-
 def _cliffs(campaigns: Mapping[str, Campaign]) -> Iterator[Quantity]:
-    """Of the settings with the first p-min, which differ in n-max alone and stand in its order."""
-    p_min = next(iter(campaigns)).split()[-1]
-    names = [name for name in campaigns if name.split()[-1] == p_min]
+    """Of the settings with the first p-min, which differ in n-max alone."""
+    p_min = depth(next(iter(campaigns)))[1]
+    names = sorted((name for name in campaigns if depth(name)[1] == p_min), key=depth)
+    speeds = [of_arm(campaigns[name], Arm.MTP, lambda one: one.timings.tps) for name in names]
     for place, name in enumerate(names):
-        neighbours = [
-            _speed(campaigns[one]) for one in (*names[max(place - 1, 0) : place], *names[place + 1 : place + 2])
-        ]
+        neighbours = (*speeds[max(place - 1, 0) : place], *speeds[place + 1 : place + 2])
         if neighbours:
             better = max(neighbours, key=lambda one: one.log_mean)
-            yield in_turn(f"tok/s at {_short(name)}", "cliff", "tok/s", better, _speed(campaigns[name]))
+            yield in_turn(
+                f"tok/s at n-max {depth(name)[0]}", "cliff", "tok/s", better, speeds[place], sides=_NEIGHBOURS
+            )
 
 
-def recommendation(campaigns: Mapping[str, Campaign], speedups: Mapping[str, Quantity]) -> str:
-    """The fastest setting, or the smallest that cannot be told from it; no drafts at all where none gains."""
-    fastest = max(campaigns, key=lambda name: _speed(campaigns[name]).log_mean)
-    equal = [name for name in campaigns if _as_fast(campaigns[name], campaigns[fastest])]
-    best = min(equal, key=lambda name: (int(name.split()[1]), campaigns[name].flag_set))
-    ratio = speedups[best].ratio.ratio
-    if ratio <= 1:
-        return f"no setting gains on this machine: the best, {best}, gives {ratio:.2f}x; run without MTP"
-    said = f"best here: {best}, {ratio:.2f}x, {speedups[best].second:.1f} tok/s"
-    return said if best == fastest else f"{said} (none is proven faster, {_short(fastest)} included)"
-
-
-def _as_fast(one: Campaign, fastest: Campaign) -> bool:
-    """Whether its blocks do not prove it slower than the fastest."""
-    return in_turn("", "", "", _speed(fastest), _speed(one)).ratio.p_below(1) > _PROVEN
-
-
-_PROVEN = 0.05
+_N_MAX, _P_MIN = "own n-max", "own p-min"
+_NEIGHBOURS = ("better neighbour", "itself")

@@ -7,7 +7,7 @@ from pytest_mtp.core.capabilities import Capabilities
 from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.server_spec import Arm
-from pytest_mtp.core.study import Bound, Evidence, Quantity, Study, Suite
+from pytest_mtp.core.study import Bound, Evidence, Quantity, Study, Suite, Variant
 from pytest_mtp.core.suites.paired import both_arms, in_turn, of_arm
 from pytest_mtp.core.suites.protocol import Arrangement, Design, studied
 
@@ -34,8 +34,6 @@ def design(profile: Profile, flag_set: str, capabilities: Capabilities) -> Desig
     return Design(
         suite=Suite.KV_CACHE,
         flag_set=flag_set,
-        first=types[0] if types else "",
-        second="itself",
         arrangements=tuple(arrangements),
         bounds={"mtp": Bound(limit=demands.floor), "drafts": Bound(limit=demands.drafts)},
         left_out=lacking,
@@ -49,7 +47,7 @@ def evidence(study: Study) -> Evidence:
         both_arms(one.campaign, f"speedup, {one.name}", "speedup", "tok/s", lambda each: each.timings.tps)
         for one in study.variants
     )
-    compared = tuple(row for one in others for row in _compared(first.campaign, one.campaign, one.name))
+    compared = tuple(row for one in others for row in _compared(first, one))
     notices = tuple(
         f"{one.name}: {_same_texts(first.campaign, one.campaign)} of {len(one.campaign.classes)} greedy texts are "
         f"those of {first.name}; the servers' processes took {_memory(one.campaign)}"
@@ -58,11 +56,12 @@ def evidence(study: Study) -> Evidence:
     return Evidence(quantities=(*speedups, *compared), notices=notices)
 
 
-def _compared(first: Campaign, one: Campaign, name: str) -> Iterator[Quantity]:
-    speeds = [of_arm(each, Arm.MTP, lambda sample: sample.timings.tps) for each in (first, one)]
-    yield in_turn(f"mtp tok/s, {name}", "mtp", "tok/s", *speeds)
-    taus = [of_arm(each, Arm.MTP, lambda sample: sample.timings.tau) for each in (first, one)]
-    yield in_turn(f"tokens/step, {name}", "drafts", "", *taus)
+def _compared(first: Variant, second: Variant) -> Iterator[Quantity]:
+    name, sides, campaigns = second.name, (first.name, second.name), (first.campaign, second.campaign)
+    speeds = [of_arm(each, Arm.MTP, lambda sample: sample.timings.tps) for each in campaigns]
+    yield in_turn(f"mtp tok/s, {name}", "mtp", "tok/s", *speeds, sides=sides)
+    taus = [of_arm(each, Arm.MTP, lambda sample: sample.timings.tau) for each in campaigns]
+    yield in_turn(f"tokens/step, {name}", "drafts", "", *taus, sides=sides)
 
 
 def _same_texts(first: Campaign, one: Campaign) -> int:

@@ -30,6 +30,7 @@ def both_arms(campaign: Campaign, name: str, kind: str, unit: str, value: Value)
         first=of_arm(campaign, Arm.PLAIN, value).ratio,
         second=of_arm(campaign, Arm.MTP, value).ratio,
         ratio=Estimate(tuple(logs)),
+        sides=(Arm.PLAIN.value, Arm.MTP.value),
     )
 
 
@@ -44,7 +45,26 @@ def _of_block(block: Block, arm: Arm, value: Value, names: Sequence[str]) -> flo
     return fmean(middle_mean([math.log(value(sample)) for sample in start.of(name)]) for name in names)
 
 
-def in_turn(name: str, kind: str, unit: str, first: Estimate, second: Estimate) -> Quantity:
+def drafts_told(campaign: Campaign) -> bool:
+    """Whether the engine says what it drafted, without which there are no tokens per step to compare."""
+    return all(one.timings.told for name in campaign.classes for one in campaign.samples(Arm.MTP, name))
+
+
+def in_turn(
+    name: str, kind: str, unit: str, first: Estimate, second: Estimate, *, sides: tuple[str, str] | None = None
+) -> Quantity:
     """The second over the first, their n-th blocks being neighbours; what one lacks at its end is left out."""
-    ratios = tuple(new - old for old, new in zip(first.logs, second.logs, strict=False))
-    return Quantity(name=name, kind=kind, unit=unit, first=first.ratio, second=second.ratio, ratio=Estimate(ratios))
+    return Quantity(
+        name=name,
+        kind=kind,
+        unit=unit,
+        first=first.ratio,
+        second=second.ratio,
+        ratio=over(second, first),
+        sides=sides,
+    )
+
+
+def over(second: Estimate, first: Estimate) -> Estimate:
+    """The second over the first, block by block."""
+    return Estimate(tuple(new - old for old, new in zip(first.logs, second.logs, strict=False)))

@@ -9,7 +9,7 @@ from pytest_mtp.core.sample import Campaign, Sample, Start
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.speedup import Estimate
 from pytest_mtp.core.study import Bound, Check, Evidence, Quantity, Study, Suite
-from pytest_mtp.core.suites.paired import in_turn, of_arm
+from pytest_mtp.core.suites.paired import drafts_told, in_turn, of_arm
 from pytest_mtp.core.suites.protocol import Arrangement, Design, studied
 from pytest_mtp.core.verdict import Outcome
 
@@ -17,13 +17,19 @@ _WORDS, _NAME = 5, 6
 
 
 def design(profile: Profile, flag_set: str, slots: int) -> Design:
-    """The first ``slots`` classes, asked one after the other and then at once, of servers with as many slots."""
+    """The first ``slots`` classes, asked one after the other of a single slot, and at once of as many.
+
+    Alone they are asked of a server of one slot: in one of several, a slot that is broken would be so alone, too.
+    """
     demands, classes = profile.suites.parallel, tuple(replace(one, floor=None) for one in profile.classes[:slots])
     alone = studied(profile, classes)
-    server = replace(alone.server, parallel=slots, ctx=profile.server.ctx * slots)
     # Drafts are counted alone, which needs no repetition.
-    alone = replace(alone, server=server, measure=replace(alone.measure, pairs=1))
-    together = replace(alone, measure=replace(alone.measure, pairs=profile.suites.pairs, at_once=True))
+    alone = replace(alone, measure=replace(alone.measure, pairs=1))
+    together = replace(
+        alone,
+        server=replace(alone.server, parallel=slots, ctx=profile.server.ctx * slots),
+        measure=replace(alone.measure, pairs=profile.suites.pairs, at_once=True),
+    )
     return Design(
         suite=Suite.PARALLEL,
         flag_set=flag_set,
@@ -46,7 +52,7 @@ def evidence(study: Study) -> Evidence:
 
 
 def _drafts(alone: Campaign, together: Campaign) -> Iterator[Quantity]:
-    for name in together.classes:
+    for name in together.classes if drafts_told(alone) and drafts_told(together) else ():
         taus = [of_arm(one, Arm.MTP, lambda sample: sample.timings.tau, (name,)) for one in (alone, together)]
         yield in_turn(f"tokens/step of {name}, alone and at once", "drafts", "", *taus)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pytest_mtp.core.profile import Gate, Profile, PromptClass
+from pytest_mtp.core.server_spec import ServerSpec
 from pytest_mtp.core.study import Bound, Study, Suite
 
 
@@ -49,6 +50,21 @@ def unmeasured(design: Design, gate: Gate) -> Study:
         gate=gate,
         left_out=design.left_out,
     )
+
+
+def changes_servers(design: Design, profile: Profile) -> bool:
+    """Whether it asks servers with other flags than the profile's, which those that run already cannot be given."""
+    own = _servers(profile, design.flag_set)
+    return any(_servers(one.profile, one.flag_set) != own for one in design.arrangements)
+
+
+def gives_lengths(design: Design) -> bool:
+    """Whether it asks prompts of so many tokens, for which an engine must tell the tokens of a text."""
+    return any(prompt.length is not None for one in design.arrangements for prompt in one.profile.classes)
+
+
+def _servers(profile: Profile, flag_set: str) -> list[ServerSpec]:
+    return [profile.server_spec(flag_set, model="any", speculative=speculative) for speculative in (False, True)]
 
 
 def asked(profile: Profile) -> tuple[PromptClass, ...]:

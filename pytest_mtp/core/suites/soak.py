@@ -10,6 +10,7 @@ from pytest_mtp.core.sample import Campaign, Sample
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.speedup import Estimate
 from pytest_mtp.core.study import Bound, Evidence, Quantity, Study, Suite
+from pytest_mtp.core.suites.paired import drafts_told
 from pytest_mtp.core.suites.protocol import Arrangement, Design, studied
 
 _WINDOWS = 4
@@ -45,8 +46,9 @@ def _quantities(campaign: Campaign) -> Iterator[Quantity]:
         plain, mtp = start(Arm.PLAIN).of(name), start(Arm.MTP).of(name)
         pairs = [math.log(p.timings.ms_per_token / m.timings.ms_per_token) for p, m in zip(plain, mtp, strict=True)]
         speedups.append(pairs)
-        taus.append([math.log(one.timings.tau) for one in mtp])
-    for label, unit, rows in (("speedup", "x", speedups), ("tokens/step", "", taus)):
+        taus.append([math.log(one.timings.tau) for one in mtp if one.timings.told])
+    compared = [("speedup", "x", speedups)] + [("tokens/step", "", taus)] * drafts_told(campaign)
+    for label, unit, rows in compared:
         young, old = _edges(rows)
         yield Quantity(
             name=label,

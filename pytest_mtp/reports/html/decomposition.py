@@ -78,7 +78,7 @@ class _Point:
 
     @property
     def tau(self) -> float:
-        return self.factors.acceptance.tau
+        return self.factors.tau
 
     @property
     def cost(self) -> float:

@@ -13,6 +13,7 @@ SHAPES = {
     Outcome.INCONCLUSIVE: "diamond",
     Outcome.NO_BASELINE: "ring",
     Outcome.INVALID: "saltire",
+    Outcome.NOT_TOLD: "dash",
     Outcome.ERROR: "cross",
 }
 

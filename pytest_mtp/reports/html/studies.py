@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_mtp.core.run_report import Judged, RunReport
-from pytest_mtp.core.study import Study
+from pytest_mtp.core.study import QuantityResult, Study
 from pytest_mtp.reports.html import circumstances
 from pytest_mtp.reports.html.mark import Mark, mark_of
 from pytest_mtp.reports.html.numeral import share
-from pytest_mtp.reports.studies import NONE, rows, whose
+from pytest_mtp.reports.studies import NONE, Row, groups, whose
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +22,21 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """The ratios of the same two sides."""
+
+    caption: str
+    heads: tuple[str, ...]
+    ratios: tuple[Ratio, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StudyPart:
     """What the page shows of one study."""
 
     title: str
     mark: Mark
-    heads: tuple[str, ...]
-    ratios: tuple[Ratio, ...]
+    tables: tuple[Table, ...]
     checks: tuple[tuple[Mark, str], ...]
     notices: tuple[str, ...]
 
@@ -47,8 +55,7 @@ def study_part(study: Study) -> StudyPart:
     return StudyPart(
         title=whose(study),
         mark=mark_of(study.verdict),
-        heads=(study.first, study.second, "unit", "ratio", "interval", "level", "bound", "blocks"),
-        ratios=tuple(_ratios(study)),
+        tables=tuple(_tables(study)),
         checks=tuple((mark_of(one.outcome), one.said) for one in study.checks),
         notices=(*study.notices, *study.left_out),
     )
@@ -68,8 +75,16 @@ def _around(study: Study) -> Surroundings:
     )
 
 
-def _ratios(study: Study) -> Iterator[Ratio]:
-    for row, one in zip(rows(study), study.results, strict=True):
-        mark = None if one.outcome is None else mark_of(one.outcome)
-        measured = (row.first, row.second, row.unit or NONE, row.ratio, row.interval, share(one.level))
-        yield Ratio(row.name, mark, (*measured, str(one.bound) if one.bound else NONE, str(one.blocks)))
+def _tables(study: Study) -> Iterator[Table]:
+    for (first, second), found in groups(study):
+        yield Table(
+            caption=f"{second} over {first}",
+            heads=(first, second, "unit", "ratio", "interval", "level", "bound", "blocks"),
+            ratios=tuple(_ratio(row, one) for row, one in found),
+        )
+
+
+def _ratio(row: Row, one: QuantityResult) -> Ratio:
+    mark = None if one.outcome is None else mark_of(one.outcome)
+    measured = (row.first, row.second, row.unit or NONE, row.ratio, row.interval, share(one.level))
+    return Ratio(row.name, mark, (*measured, str(one.bound) if one.bound else NONE, str(one.blocks)))

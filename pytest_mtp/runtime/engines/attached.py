@@ -61,7 +61,7 @@ class Attached:
         return f"attached to {self.endpoint.url} ({self.knowledge.engine.label}{version}, {self.model})"
 
     def ask(self, request: Request) -> Answer:
-        """Ask for one completion; drafts that are not told are 0 in it, see ``knowledge``."""
+        """Ask for one completion."""
         return self.told(request).answer()
 
     def told(self, request: Request) -> Told:

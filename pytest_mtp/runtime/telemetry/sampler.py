@@ -20,10 +20,10 @@ INTERVAL_S = 0.2
 class Sampler:
     """Readings of the requests of each server, by whatever names it; ``sampled`` makes and ends it."""
 
-    def __init__(self, watcher: Watcher, pids: Mapping[Any, int], clock: Callable[[], float]) -> None:
+    def __init__(self, watcher: Watcher, pids: Mapping[Any, int | None], clock: Callable[[], float]) -> None:
         self._watcher = watcher
         self._pids = dict(pids)
-        self._own = _family(pids.values())
+        self._own = self._family()
         self._clock = clock
         self._began = clock()
         self._requests: dict[Hashable, list[list[Reading]]] = {server: [] for server in pids}
@@ -70,19 +70,22 @@ class Sampler:
         reading = self._watcher.read(self._own)
         if reading.foreign:
             # Perhaps a server has got a child since.
-            self._own = _family(self._pids.values())
+            self._own = self._family()
             reading = replace(reading, foreign=tuple(one for one in reading.foreign if one.pid not in self._own))
         return reading
+
+    def _family(self) -> frozenset[int]:
+        return _family(pid for pid in self._pids.values() if pid is not None)
 
 
 @contextmanager
 def sampled(
     watch: Watch,
-    pids: Mapping[Any, int],
+    pids: Mapping[Any, int | None],
     interval_s: float = INTERVAL_S,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Sampler]:
-    """Look at the cards every ``interval_s`` while a request runs; ``pids`` are the servers by name."""
+    """Look at the cards every ``interval_s`` while a request runs; ``pids`` are the servers, ``None`` if not ours."""
     with _watching(watch) as watcher:
         sampler, ended = Sampler(watcher, pids, clock), threading.Event()
         thread = threading.Thread(target=_keep_looking, args=(sampler, ended, interval_s), daemon=True)
@@ -126,9 +129,11 @@ def _family(pids: Iterable[int]) -> frozenset[int]:
     return frozenset(members)
 
 
-def _rss_bytes(pid: int) -> int | None:
+def _rss_bytes(pid: int | None) -> int | None:
     import psutil
 
+    if pid is None:
+        return None
     try:
         return int(psutil.Process(pid).memory_info().rss)
     except psutil.Error:

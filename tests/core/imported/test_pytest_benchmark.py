@@ -35,7 +35,7 @@ def test_the_blocks_are_estimated_as_they_were_when_measured(name: str) -> None:
     }.items():
         value = found.values[metric]
         assert (value.value, value.low, value.high) == pytest.approx((estimate.ratio, *estimate.interval(0.95)))
-    assert found.values[Metric.TAU].value == pytest.approx(expected.acceptance.tau)
+    assert found.values[Metric.TAU].value == pytest.approx(expected.tau)
     assert found.outcome is Outcome.NO_BASELINE
 
 

@@ -8,14 +8,14 @@ from typing import Any
 from tests.fakes.engines.script import Script, texts
 from tests.fakes.engines.speaking import Speaker, Trouble
 
-STEP_NS = 1_250_000
-
 
 @dataclass
 class Ollama(Trouble):
     """One server's state."""
 
     models: tuple[str, ...] = ("qwen3:8b",)
+    step_ns: int = 1_250_000
+    """What it claims for each token."""
     ends_after: int | None = None
     """The token after which the text is over."""
 
@@ -50,4 +50,4 @@ def _lines(state: Ollama, body: dict[str, Any]) -> Iterator[str]:
         yield json.dumps({"model": body["model"], "response": text, "done": False}, ensure_ascii=False)
     last: dict[str, Any] = {"done": True, "done_reason": "stop" if state.ends_after else "length", "response": ""}
     last |= {"prompt_eval_count": len(body["prompt"].split()), "prompt_eval_duration": 7_500_000}
-    yield json.dumps(last | {"eval_count": tokens, "eval_duration": STEP_NS * (tokens - 1), "total_duration": 1})
+    yield json.dumps(last | {"eval_count": tokens, "eval_duration": state.step_ns * (tokens - 1), "total_duration": 1})

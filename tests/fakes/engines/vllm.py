@@ -147,6 +147,9 @@ def _value(name: str, default: str = "") -> str:
 
 def main() -> None:
     """Serve as ``vllm serve MODEL ...``."""
+    if sys.argv[1] == "--version":
+        sys.stdout.write("INFO: importing\n0.11.2\n")
+        return
     if sys.argv[1] != "serve":
         sys.exit(f"no such command: {sys.argv[1]}")
     model = sys.argv[2]
