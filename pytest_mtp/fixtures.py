@@ -73,7 +73,7 @@ def mtp_source(mtp_run: "Run", mtp_cache: "Cache", mtp_progress: "Progress") -> 
     Scope: session. Seconds to a minute the first time, then a cache hit.
     Changed by --mtp-source. Errors with the reason when it cannot be had.
     """
-    from pytest_mtp.core.profile import Serving
+    from pytest_mtp.core.served_tables import Serving
     from pytest_mtp.equipment import source_of
 
     if mtp_run.profile.serving is not Serving.LLAMA_CPP:
@@ -143,7 +143,7 @@ def mtp_equipment(
     Scope: session; its cost is that of ``mtp_build``, ``mtp_capabilities`` and ``mtp_model``, which it asks for where
     llama.cpp is compiled, and not where servers run already (--mtp-endpoint) or vLLM is started.
     """
-    from pytest_mtp.core.profile import Serving
+    from pytest_mtp.core.served_tables import Serving
     from pytest_mtp.equipment import equipment_of
     from pytest_mtp.foreign import running_equipment, vllm_equipment
 
@@ -221,7 +221,7 @@ def mtp_study(
     Scope: function; half a minute to some minutes a design on the phantom, told in docs/suites.md. The numbers become
     the test's ``user_properties``. Skips where two builds are compared. Errors when neither arm can be started.
     """
-    from pytest_mtp.core.profile import Serving
+    from pytest_mtp.core.served_tables import Serving
     from pytest_mtp.core.suites.protocol import changes_servers, gives_lengths
     from pytest_mtp.core.verdict import Outcome
     from pytest_mtp.reports import properties

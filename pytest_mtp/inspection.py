@@ -10,7 +10,8 @@ from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.card import Card, CardProcess
 from pytest_mtp.core.doctor import Facts, ModelFacts, Server, Tools
 from pytest_mtp.core.model import ModelKind, parse_model
-from pytest_mtp.core.profile import Profile, Serving
+from pytest_mtp.core.profile import Profile
+from pytest_mtp.core.served_tables import Serving
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.settings import Settings
 from pytest_mtp.core.source import SourceKind, parse_source
@@ -140,7 +141,7 @@ def _has_token() -> bool:
 def _servers(settings: Settings, profile: Profile) -> tuple[Server, ...]:
     return tuple(
         Server(flag_set=name, spec=profile.server_spec(name, model="any", speculative=arm is Arm.MTP))
-        for name in settings.flag_sets or tuple(profile.flag_sets)
+        for name in profile.measured(settings.flag_sets)
         for arm in Arm
     )
 

@@ -10,8 +10,9 @@ from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.card import may_spill, memory_of
 from pytest_mtp.core.footprint import DEVICE_MARGIN, footprint
 from pytest_mtp.core.isolation import Isolation
-from pytest_mtp.core.profile import Profile, PromptClass, Serving
+from pytest_mtp.core.profile import Profile, PromptClass
 from pytest_mtp.core.sample import Circumstances
+from pytest_mtp.core.served_tables import Serving
 from pytest_mtp.core.server_spec import MTP_ALONE, Arm, ServerSpec, Speculation
 from pytest_mtp.core.settings import Settings
 from pytest_mtp.core.side import Side

@@ -8,8 +8,9 @@ from pytest_mtp.core.accelerator import resolve_backend
 from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.model import ModelKind, parse_model
 from pytest_mtp.core.platform_support import platform_sentence
-from pytest_mtp.core.profile import Profile, Serving
+from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.prompt_file import prompt_classes, with_prompts
+from pytest_mtp.core.served_tables import Serving
 from pytest_mtp.core.settings import Mode, Settings, Vary
 from pytest_mtp.core.source import parse_source
 from pytest_mtp.errors import InputError, SettingsError

@@ -13,9 +13,10 @@ from pytest_mtp.core.comparison import Compared, decided
 from pytest_mtp.core.fingerprint import Fingerprint
 from pytest_mtp.core.judge import enough, flagged
 from pytest_mtp.core.model import ModelKind, parse_model
-from pytest_mtp.core.profile import Profile, Serving
+from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
 from pytest_mtp.core.sample import Campaign
+from pytest_mtp.core.served_tables import Serving
 from pytest_mtp.core.settings import Settings, Update, Vary
 from pytest_mtp.core.side import Side
 from pytest_mtp.core.study import Study
@@ -280,7 +281,7 @@ class Run:
             return {}
         spec = parse_model(self.settings.model or self.profile.model.spec)
         chosen = self.profile.flag_sets[plan.flag_set]
-        if spec.kind is not ModelKind.PHANTOM or chosen.p_min > 0 or chosen.synth_rates:
+        if spec.kind is not ModelKind.PHANTOM or not chosen.by_arithmetic:
             return {}
         phantom = phantom_spec(parse_model("phantom"), self.profile.model.phantom)
         walks = {one.name: phantom.expected(one.name, plan.request.tokens, chosen.n_max) for one in plan.classes}

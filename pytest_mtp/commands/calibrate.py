@@ -46,7 +46,7 @@ def run(parsed: argparse.Namespace) -> int:
         equipment = equip(settings, profile, Cache(settings.cache_dir), Path(folder), line.show)
         for number in range(1, parsed.sessions + 1):
             session = Run(settings=settings, profile=profile, selected=cases(profile, settings))
-            for flag_set in settings.flag_sets or tuple(profile.flag_sets):
+            for flag_set in profile.measured(settings.flag_sets):
                 judged = session.conclusion(flag_set, lambda: equipment, line.show)
                 line.clear()
                 sys.stdout.write(f"session {number} of {parsed.sessions}, {flag_set}: {judged.notices[-1]}\n")

@@ -85,7 +85,7 @@ def compared_run(settings: Settings, profile: "Profile", progress: "Progress") -
     with tempfile.TemporaryDirectory(prefix="pytest-mtp-compare-") as folder:
         session = Run(settings=settings, profile=profile, selected=cases(profile, settings))
         equipment = equip(settings, profile, Cache(settings.cache_dir), Path(folder), progress)
-        for flag_set in settings.flag_sets or tuple(profile.flag_sets):
+        for flag_set in profile.measured(settings.flag_sets):
             session.conclusion(flag_set, lambda: equipment, progress)
         report = session.report()
         assert report is not None

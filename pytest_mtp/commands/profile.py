@@ -5,7 +5,8 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from pytest_mtp.core.profile import Profile, Serving
+from pytest_mtp.core.profile import Profile
+from pytest_mtp.core.served_tables import Serving
 from pytest_mtp.errors import SettingsError
 from pytest_mtp.options import add_plain
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from pytest_mtp.commands.soundness import judging
 from pytest_mtp.commands.subject import add_subject, subject
-from pytest_mtp.core.profile import Profile, Serving
+from pytest_mtp.core.profile import Profile
+from pytest_mtp.core.served_tables import Serving
 from pytest_mtp.core.settings import Settings
 from pytest_mtp.core.status import UNDECIDED
 from pytest_mtp.core.study import Study, Suite

@@ -19,5 +19,5 @@ class Case:
 
 def cases(profile: Profile, settings: Settings) -> tuple[Case, ...]:
     """Every prompt class under every flag set that was asked for."""
-    chosen = settings.flag_sets or tuple(profile.flag_sets)
+    chosen = profile.measured(settings.flag_sets)
     return tuple(Case(flag_set, one.name) for flag_set in chosen for one in profile.classes)

@@ -119,6 +119,11 @@ class Circumstances:
     memory_bandwidth: float | None = None
     """Bytes per second that the memory of the cards is made for."""
 
+    @property
+    def sampled(self) -> bool:
+        """Whether answers are drawn by chance, so that neither texts nor counts repeat."""
+        return "sampled" in self.flags
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Campaign:

@@ -40,7 +40,7 @@ def acceptance(campaign: Campaign, prompt_class: str) -> Acceptance | None:
         tokens=sum(s.timings.predicted_n - 1 for s in samples),
         drafted=sum(s.timings.draft_n or 0 for s in samples),
         accepted=sum(s.timings.draft_n_accepted for s in samples),
-        repeatable=len(counts) == 1,
+        repeatable=len(counts) == 1 or campaign.circumstances.sampled,
         per_position=samples[0].accepted_per_position,
     )
 

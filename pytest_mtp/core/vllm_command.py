@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from pytest_mtp.core.server_spec import ServerSpec, Speculation
+from pytest_mtp.core.server_spec import MTP_ALONE, ServerSpec, Speculation
 from pytest_mtp.errors import FlagError
 
 _ALL_LAYERS = 99
@@ -57,5 +57,7 @@ def _missing(spec: ServerSpec) -> Iterator[str]:
         yield "server.flash_attn = off: it chooses its attention by itself; leave it out"
     if spec.speculation is not None and spec.speculation.p_min > 0:
         yield f"p_min = {spec.speculation.p_min:g}: its drafts always have their full length; write 0"
+    if spec.speculation is not None and (spec.speculation.kinds != MTP_ALONE or spec.speculation.draft_model):
+        yield "kinds or draft_model: it is asked for the model's own MTP; leave them out"
     if spec.speculation is not None and spec.speculation.synth_rates:
         yield "synth_rates: it verifies every draft; leave them out"

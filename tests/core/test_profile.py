@@ -2,8 +2,9 @@ import math
 
 import pytest
 
-from pytest_mtp.core.profile import FlagSet, ModelTable, Profile, PromptClass, ServerTable, Serving
+from pytest_mtp.core.profile import FlagSet, Profile, PromptClass, ServerTable
 from pytest_mtp.core.request_table import RequestTable
+from pytest_mtp.core.served_tables import ModelTable, Serving
 from pytest_mtp.errors import SettingsError
 
 

@@ -60,7 +60,7 @@ def test_the_provenance_is_one_line() -> None:
 
 
 def test_without_a_card_the_processor_is_named() -> None:
-    assert "\nAMD EPYC (2 cores), " in upstream(report(machine={"cpu": "AMD EPYC", "cores": "2"}))
+    assert "\nAMD EPYC, 2 cores, " in upstream(report(machine={"cpu": "AMD EPYC", "cores": "2"}))
 
 
 def test_a_class_has_its_factors_and_what_it_is_held_against() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_mtp.core.model import Model, content_identity, parse_model
-from pytest_mtp.core.profile import PhantomTable
+from pytest_mtp.core.served_tables import PhantomTable
 from pytest_mtp.errors import ModelError, SettingsError
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.header import model_header

@@ -8,7 +8,7 @@ from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.speedup import speedup
 from pytest_mtp.core.study import Bound, Evidence, Quantity, Study, Suite
 from pytest_mtp.core.suites.paired import drafts_told, in_turn, of_arm
-from pytest_mtp.core.suites.protocol import Arrangement, Design, asked, studied, with_context
+from pytest_mtp.core.suites.protocol import Arrangement, Design, asked, raw, studied, with_context
 
 
 def design(profile: Profile, flag_set: str) -> Design:
@@ -16,7 +16,7 @@ def design(profile: Profile, flag_set: str) -> Design:
     demands, (wanted, *_) = profile.suites.context, asked(profile)
     depths = tuple(sorted(demands.depths))
     classes = tuple(replace(wanted, name=f"{wanted.name}@{depth}", length=depth, floor=None) for depth in depths)
-    deep = with_context(studied(profile, classes), depths[-1])
+    deep = with_context(studied(raw(profile), classes), depths[-1])
     return Design(
         suite=Suite.CONTEXT,
         flag_set=flag_set,

@@ -9,7 +9,7 @@ from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.sample import Sample
 from pytest_mtp.core.study import Bound, Evidence, Study, Suite
 from pytest_mtp.core.suites.paired import both_arms
-from pytest_mtp.core.suites.protocol import Arrangement, Design, asked, studied, with_context
+from pytest_mtp.core.suites.protocol import Arrangement, Design, asked, raw, studied, with_context
 
 _SHORTEST_MS = 0.001
 """Tokens that were accepted together arrive together, and a gap of nothing has no ratio."""
@@ -20,7 +20,8 @@ def design(profile: Profile, flag_set: str) -> Design:
     demands = profile.suites.latency
     length = demands.prompt_tokens or None
     classes = tuple(replace(one, length=length, floor=None) for one in asked(profile))
-    streamed = replace(studied(profile, classes), request=replace(profile.request, stream=True))
+    asking = studied(profile if length is None else raw(profile), classes)
+    streamed = replace(asking, request=replace(asking.request, stream=True))
     streamed = with_context(streamed, demands.prompt_tokens)
     return Design(
         suite=Suite.LATENCY,

@@ -44,7 +44,7 @@ def _of_kind(campaign: Campaign, kind: str) -> list[Quantity]:
     starts, ends = ([getattr(one, edge) for one in told[Arm.MTP]] for edge in ("start", "end"))
     return [
         _ratio(f"peak {_NAMES[kind]}", "head", plain, mtp),
-        _ratio(f"{_NAMES[kind]} of mtp, first to last request", "growth", starts, ends),
+        _ratio(f"{_NAMES[kind]} of mtp", "growth", starts, ends, ("first request", "last request")),
     ]
 
 
@@ -53,7 +53,7 @@ def _level(start: Start, kind: str) -> Level | None:
     return level
 
 
-def _ratio(name: str, kind: str, first: list[int], second: list[int]) -> Quantity:
+def _ratio(name: str, kind: str, first: list[int], second: list[int], sides: tuple[str, str] | None = None) -> Quantity:
     return Quantity(
         name=name,
         kind=kind,
@@ -61,4 +61,5 @@ def _ratio(name: str, kind: str, first: list[int], second: list[int]) -> Quantit
         first=fmean(first) / _MIB,
         second=fmean(second) / _MIB,
         ratio=Estimate(tuple(math.log(new / old) for old, new in zip(first, second, strict=True))),
+        sides=sides,
     )

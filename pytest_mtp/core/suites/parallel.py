@@ -54,7 +54,7 @@ def evidence(study: Study) -> Evidence:
 def _drafts(alone: Campaign, together: Campaign) -> Iterator[Quantity]:
     for name in together.classes if drafts_told(alone) and drafts_told(together) else ():
         taus = [of_arm(one, Arm.MTP, lambda sample: sample.timings.tau, (name,)) for one in (alone, together)]
-        yield in_turn(f"tokens/step of {name}, alone and at once", "drafts", "", *taus)
+        yield in_turn(f"tokens/step of {name}", "drafts", "", *taus, sides=("alone", "at once"))
 
 
 def _throughput(campaign: Campaign, arm: Arm) -> Estimate:

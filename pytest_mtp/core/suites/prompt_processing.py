@@ -5,7 +5,7 @@ from dataclasses import replace
 from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.study import Bound, Evidence, Study, Suite
 from pytest_mtp.core.suites.paired import both_arms
-from pytest_mtp.core.suites.protocol import Arrangement, Design, asked, studied, with_context
+from pytest_mtp.core.suites.protocol import Arrangement, Design, asked, raw, studied, with_context
 
 _ANSWER_TOKENS = 8
 """A few, so that the prompt is what is measured; more than one, so that there is a rate at all."""
@@ -14,7 +14,7 @@ _ANSWER_TOKENS = 8
 def design(profile: Profile, flag_set: str, tokens: int) -> Design:
     """Prompts of ``tokens`` tokens, with hardly an answer."""
     classes = tuple(replace(one, length=tokens, floor=None) for one in asked(profile)[:1])
-    request = replace(profile.request, tokens=_ANSWER_TOKENS)
+    request = replace(raw(profile).request, tokens=_ANSWER_TOKENS)
     asking = with_context(replace(studied(profile, classes), request=request), tokens)
     return Design(
         suite=Suite.PROMPT_PROCESSING,

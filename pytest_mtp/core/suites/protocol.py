@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pytest_mtp.core.profile import Gate, Profile, PromptClass
+from pytest_mtp.core.request import RequestEndpoint
 from pytest_mtp.core.server_spec import ServerSpec
 from pytest_mtp.core.study import Bound, Study, Suite
 
@@ -81,6 +82,11 @@ def studied(profile: Profile, classes: tuple[PromptClass, ...] | None = None) ->
         measure=replace(profile.measure, pairs=profile.suites.pairs),
         gates=replace(profile.gates, looks=profile.suites.looks),
     )
+
+
+def raw(profile: Profile) -> Profile:
+    """The same without the chat endpoint: only a raw prompt can be given a length in tokens."""
+    return replace(profile, request=replace(profile.request, endpoint=RequestEndpoint.RAW, thinking=None))
 
 
 def with_context(profile: Profile, tokens: int) -> Profile:

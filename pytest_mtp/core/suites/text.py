@@ -23,6 +23,8 @@ def design(profile: Profile, flag_set: str) -> Design:
 def evidence(study: Study) -> Evidence:
     """One check for all classes; each difference with where it begins."""
     campaign = study.variants[0].campaign
+    if campaign.circumstances.sampled:
+        return Evidence(notices=("answers are sampled, so their texts are not compared",))
     differing = dict(_differences(campaign))
     same = len(campaign.classes) - len(differing)
     gated = bool(study.demands.get(GATE))

@@ -1,7 +1,7 @@
 """Have a model file: written for the phantom, downloaded from the hub, or found where it lies."""
 
 from pytest_mtp.core.model import Glance, Model, ModelKind, ModelSpec
-from pytest_mtp.core.profile import PhantomTable
+from pytest_mtp.core.served_tables import PhantomTable
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.models.hub import HubFetcher
 from pytest_mtp.runtime.models.local import LocalFetcher

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_mtp.core.model import Glance, Model, ModelSpec
-from pytest_mtp.core.profile import PhantomTable
+from pytest_mtp.core.served_tables import PhantomTable
 from pytest_mtp.errors import SettingsError
 from pytest_mtp.phantom.spec import PhantomSpec, parse_head
 from pytest_mtp.phantom.tensors import tensors
