@@ -158,7 +158,7 @@ def mtp_equipment(
     with plainly():
         if profile.serving is Serving.VLLM:
             return vllm_equipment(settings, profile, logs)
-        return running_equipment({one.arm: one for one in settings.endpoints}, logs)
+        return running_equipment({one.arm: one for one in settings.endpoints}, profile, logs)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pytest_mtp.core.endpoint import Endpoint
+from pytest_mtp.core.endpoint import Endpoint, Engine
 from pytest_mtp.core.fingerprint import Fingerprint
 from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.server_spec import Arm, ServerSpec
@@ -35,11 +35,19 @@ class _Thing:
     label: str
 
 
-def running_equipment(endpoints: Mapping[Arm, Endpoint], logs: Path) -> Equipment:
-    """Both servers asked what they are; ServerLate and ServerImposter say which is not there, or not its arm."""
+def running_equipment(endpoints: Mapping[Arm, Endpoint], profile: Profile, logs: Path) -> Equipment:
+    """Both servers asked what they are; ServerLate and ServerImposter say which is not there, or not its arm.
+
+    SettingsError where the profile asks by a chat endpoint that the engine is not asked by.
+    """
     with ExitStack() as stack:
         servers = {arm: stack.enter_context(attach(one, endpoint_key())) for arm, one in endpoints.items()}
         mtp = servers[Arm.MTP]
+        if profile.request.chat is not None and mtp.knowledge.engine is not Engine.LLAMA_SERVER:
+            raise SettingsError(
+                f"Of the chat endpoint only llama-server's is asked, not that of {mtp.knowledge.engine.label}: set "
+                "request.endpoint to raw."
+            )
         return Equipment(
             build=_engine(servers),
             model=_Thing(mtp.model, Path(mtp.model).name),

@@ -53,9 +53,18 @@ def checked_profile(settings: Settings) -> Profile:
     if settings.compare_to is not None:
         _check_base(settings, profile)
     _check_chat(settings, profile)
-    for flag_set in settings.flag_sets or profile.flag_sets:
+    for flag_set in profile.measured(settings.flag_sets):
         profile.server_spec(flag_set, model="any", speculative=True)  # its checks, before a build of minutes
+        _check_draft_model(flag_set, profile.flag_sets[flag_set].draft_model)
     return profile
+
+
+def _check_draft_model(flag_set: str, path: str | None) -> None:
+    """A file that is not there would keep the mtp arm from starting, which is red and says nothing of MTP."""
+    if path is not None and not Path(path).is_file():
+        raise SettingsError(
+            f"The draft model of flag set {flag_set}, {path}, is no file: correct flag_sets.{flag_set}.draft_model."
+        )
 
 
 def _check_chat(settings: Settings, profile: Profile) -> None:

@@ -97,7 +97,7 @@ class KvCacheTable:
     types: tuple[str, ...] = ()
     """Names as the build spells them; empty takes f16, q8_0, q4_0 and a fork's turbo types, where offered."""
     floor: float = 0.7
-    """Least speedup over that of the first type."""
+    """Least tok/s of the mtp arm over those of the first type."""
     drafts: float = 0.8
     """Least tokens per step over those of the first type."""
 

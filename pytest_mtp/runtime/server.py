@@ -5,12 +5,9 @@ Files in the folder of a server: ``server.log``, its whole output, and
 """
 
 import secrets
-import shlex
-import socket
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -22,24 +19,19 @@ from pytest_mtp.core.server_spec import Arm, ServerSpec
 from pytest_mtp.core.serving import address
 from pytest_mtp.errors import MeasureError, ServerDied, ServerImposter, ServerLate
 from pytest_mtp.runtime.client import Client
-from pytest_mtp.runtime.process import accelerator_environment, describe_exit, server_environment, spawn, stop, tail
+from pytest_mtp.runtime.own_process import OwnProcess
+from pytest_mtp.runtime.port import available_port
+from pytest_mtp.runtime.process import accelerator_environment, server_environment, spawn, stop
 
 _PORT_TRIES = 3
-_POLL_S = 0.05
-# A crash closes the connection a moment before the process can be reaped.
-_LAST_BREATH_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class Server(OwnProcess):
     """A running server; ``serve`` makes and ends it."""
 
     client: Client
-    process: subprocess.Popen[bytes]
-    command: tuple[str, ...]
-    log: Path
     port: int
-    arm: Arm
     model: str
     """The path of its model."""
     environment: dict[str, str]
@@ -47,43 +39,10 @@ class Server:
     load_s: float = 0.0
     """From the start of the process until it was ready."""
 
-    @property
-    def pid(self) -> int:
-        """The process id, for telemetry."""
-        return self.process.pid
-
-    @property
-    def command_line(self) -> str:
-        """The exact command, quoted for a shell."""
-        return shlex.join(self.command)
-
-    def tail(self, lines: int = 20) -> str:
-        """Read the last lines of its log."""
-        return tail(self.log, lines)
-
-    def log_text(self) -> str:
-        """Read its whole log."""
-        return self.log.read_text(errors="replace")
-
     def ask(self, request: Request) -> Answer:
         """Ask for one completion; a server that died of it is named as such, with the end of its log."""
-        try:
+        with self.answering():
             return self.client.complete(request)
-        except MeasureError as error:
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(_LAST_BREATH_S)
-            self.check_alive("while it answered a request", error)
-            raise
-        except ServerLate as error:
-            self.check_alive("while it answered a request", error)
-            raise ServerLate(error.message, command=self.command_line, log_tail=self.tail()) from error
-
-    def check_alive(self, when: str, cause: Exception | None = None) -> None:
-        """Raise ``ServerDied`` if the process has ended."""
-        returncode = self.process.poll()
-        if returncode is not None:
-            message = f"The {self.arm.value} server {describe_exit(returncode)} {when}."
-            raise ServerDied(message, command=self.command_line, log_tail=self.tail()) from cause
 
 
 @contextmanager
@@ -143,7 +102,7 @@ class _Launch:
         begin = time.monotonic()
         server = self._started(stack)
         try:
-            _await_ready(server, self.timeout_s)
+            server.await_ready(server.client.health, self.timeout_s)
         except ServerDied as died:
             if tries <= 1 or self.spec.port is not None or not lost_its_port(died.log_tail):
                 raise
@@ -151,7 +110,7 @@ class _Launch:
         return replace(server, load_s=time.monotonic() - begin)
 
     def _started(self, stack: ExitStack) -> Server:
-        port = _free_port(self.spec.host) if self.spec.port is None else self.spec.port
+        port = available_port(self.spec.host, 0) if self.spec.port is None else self.spec.port
         environment = {**server_environment(), **self.environment}
         command = (*self.command, "--port", str(port))
         process = spawn(command, self.log, environment)
@@ -168,25 +127,6 @@ class _Launch:
             model=self.spec.model,
             environment={**accelerator_environment(), **self.environment},
         )
-
-
-def _free_port(host: str) -> int:
-    with socket.create_server((host, 0)) as probe:
-        port: int = probe.getsockname()[1]
-    return port
-
-
-def _await_ready(server: Server, timeout_s: float) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not server.client.health():
-        # Dead and late are checked on every turn, also while /health answers 503.
-        server.check_alive("before it was ready")
-        if time.monotonic() > deadline:
-            message = f"The {server.arm.value} server was not ready within {timeout_s:g} s."
-            raise ServerLate(message, command=server.command_line, log_tail=server.tail())
-        time.sleep(_POLL_S)
-    # What answers may be another process that holds the port.
-    server.check_alive("before it was ready")
 
 
 def _prove(server: Server, spec: ServerSpec) -> None:

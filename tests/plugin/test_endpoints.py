@@ -125,6 +125,13 @@ def test_arms_of_two_engines_are_no_comparison(gate: Gate) -> None:
     told.stdout.fnmatch_lines(["*The plain arm is Ollama 0.12.6 and the mtp arm vLLM*"])
 
 
+def test_a_chat_is_asked_of_no_engine_but_llama_server(gate: Gate) -> None:
+    chat = ("--mtp-set=request.endpoint=chat", "--mtp-set=request.thinking=false")
+    told = gate(silent(), silent(), "-k", "speedup", *chat)
+    told.assert_outcomes(errors=1)
+    told.stdout.fnmatch_lines(["*only llama-server's is asked, not that of Ollama: set*"])
+
+
 def test_what_needs_other_flags_is_left_out(pytester: pytest.Pytester, gate: Gate) -> None:
     suites = Path(__file__).parents[2] / "suites"
     named = [str(suites / f"test_{one}.py") for one in ("draft_depth", "kv_cache", "prompt_processing")]

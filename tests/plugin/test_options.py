@@ -67,6 +67,10 @@ def test_without_suites_of_ones_own_the_packages_are_taken(pytester: pytest.Pyte
             ("--mtp", *_CHAT, "--mtp-set", "serving=vllm", "--co"),
             "*Of the chat endpoint only llama-server's is asked*",
         ),
+        (
+            ("--mtp", "--mtp-set", "flag_sets.n3.draft_model=gone.gguf", "--co"),
+            "*The draft model of flag set n3, gone.gguf, is no file*",
+        ),
         (("--mtp", "-n2"), "*give -n0 with --mtp*"),
     ],
 )

@@ -15,7 +15,7 @@ from pytest_mtp.core.engine_answer.knowledge import Knowledge
 from pytest_mtp.core.engine_answer.protocol import Told
 from pytest_mtp.core.request import Answer, Request
 from pytest_mtp.core.server_spec import Arm
-from pytest_mtp.errors import MeasureError, ServerImposter, ServerLate, SettingsError
+from pytest_mtp.errors import MeasureError, ServerImposter, ServerLate
 from pytest_mtp.runtime.engines import llama_server, ollama, openai, sglang, vllm
 from pytest_mtp.runtime.engines.connection import Connection
 from pytest_mtp.runtime.engines.protocol import Adapter, Recogniser
@@ -66,11 +66,6 @@ class Attached:
 
     def told(self, request: Request) -> Told:
         """Ask for one completion, with what is not told left out."""
-        engine = self.knowledge.engine
-        if request.chat is not None and engine is not Engine.LLAMA_SERVER:
-            raise SettingsError(
-                f"Only llama-server is asked by its chat endpoint, not {engine.label}: set request.endpoint to raw."
-            )
         try:
             return self.client.complete(request)
         except ServerLate as error:

@@ -1,14 +1,13 @@
 """Ollama: the server's own clock in nanoseconds, and nothing of drafts."""
 
 from pytest_mtp.core.endpoint import Endpoint, Engine
-from pytest_mtp.core.engine_answer.knowledge import DraftSource, Knowledge
 from pytest_mtp.core.engine_answer.ollama import ollama_models, read_ollama
 from pytest_mtp.core.engine_answer.protocol import Clock, Told
 from pytest_mtp.core.engine_answer.reading import json_lines
 from pytest_mtp.core.request import Request
 from pytest_mtp.runtime.engines.connection import Connection
 from pytest_mtp.runtime.engines.served_model import chosen
-from pytest_mtp.runtime.engines.untold import Untold
+from pytest_mtp.runtime.engines.untold import Untold, untold
 
 _LATEST = ":latest"
 
@@ -29,16 +28,7 @@ class Ollama(Untold):
     """The adapter of one Ollama."""
 
     name = "Ollama"
-    knowledge = Knowledge(
-        engine=Engine.OLLAMA,
-        clock=Clock.SERVER,
-        drafts=DraftSource.NOT_TOLD,
-        per_position=False,
-        speculation_proof=False,
-        ignores_eos=False,
-        cache_off=False,
-        counts_tokens=False,
-    )
+    knowledge = untold(Engine.OLLAMA, Clock.SERVER)
 
     def __init__(self, connection: Connection, version: str, model: str) -> None:
         self._connection, self.version, self.model = connection, version, model

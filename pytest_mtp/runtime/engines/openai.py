@@ -1,14 +1,13 @@
 """Any server with OpenAI's ``/v1/completions``: it tells tokens by usage, and nothing of drafts."""
 
 from pytest_mtp.core.endpoint import Endpoint, Engine
-from pytest_mtp.core.engine_answer.knowledge import DraftSource, Knowledge
 from pytest_mtp.core.engine_answer.openai import read_openai
 from pytest_mtp.core.engine_answer.protocol import Clock, Told
 from pytest_mtp.core.engine_answer.reading import server_sent_events
 from pytest_mtp.core.request import Request
 from pytest_mtp.runtime.engines.connection import Connection
 from pytest_mtp.runtime.engines.served_model import chosen, openai_models
-from pytest_mtp.runtime.engines.untold import Untold
+from pytest_mtp.runtime.engines.untold import Untold, untold
 
 
 def recognise(connection: Connection, endpoint: Endpoint) -> "OpenAi | None":
@@ -24,16 +23,7 @@ class OpenAi(Untold):
 
     version = ""
     name = "An OpenAI-compatible server"
-    knowledge = Knowledge(
-        engine=Engine.OPENAI,
-        clock=Clock.CLIENT,
-        drafts=DraftSource.NOT_TOLD,
-        per_position=False,
-        speculation_proof=False,
-        ignores_eos=False,
-        cache_off=False,
-        counts_tokens=False,
-    )
+    knowledge = untold(Engine.OPENAI, Clock.CLIENT)
 
     def __init__(self, connection: Connection, model: str) -> None:
         self._connection, self.model = connection, model

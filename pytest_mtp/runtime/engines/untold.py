@@ -1,6 +1,23 @@
 """What an engine that tells neither tokens nor drafts answers to the rest of the protocol."""
 
+from pytest_mtp.core.endpoint import Engine
+from pytest_mtp.core.engine_answer.knowledge import DraftSource, Knowledge
+from pytest_mtp.core.engine_answer.protocol import Clock
 from pytest_mtp.errors import MeasureError
+
+
+def untold(engine: Engine, clock: Clock) -> Knowledge:
+    """That such an engine tells times, and nothing else that is asked for."""
+    return Knowledge(
+        engine=engine,
+        clock=clock,
+        drafts=DraftSource.NOT_TOLD,
+        per_position=False,
+        speculation_proof=False,
+        ignores_eos=False,
+        cache_off=False,
+        counts_tokens=False,
+    )
 
 
 class Untold:
