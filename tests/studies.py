@@ -38,12 +38,16 @@ def draft_depth(speedups: Mapping[tuple[int, float], _Blocks], own: int = 3, **c
     study = Study(
         suite=Suite.DRAFT_DEPTH, flag_set="n3", subject="", first="plain", second="mtp",
         variants=tuple(
-            Variant(name=setting(*one), campaign=_commanded(blocks, setting(*one)))
+            Variant(name=setting(*one), campaign=_commanded(blocks, _spelled(*one)))
             for one, blocks in speedups.items()
         ),
         bounds={"cliff": Bound(limit=0.6)}, demands={"own n-max": own, "own p-min": 0.0}, gate=Gate(looks=(4,)),
     )  # fmt: skip
     return judged_study(replace(study, **changes))  # type: ignore[arg-type]  # a test may say anything
+
+
+def _spelled(n_max: int, p_min: float) -> str:
+    return f"--spec-draft-n-max {n_max} --spec-draft-p-min {p_min:g}"
 
 
 def _commanded(speedups: _Blocks, drafting: str) -> Campaign:

@@ -23,3 +23,8 @@ def advance(name: str, done: int, total: int | None, elapsed_s: float) -> str:
 def memory_amount(size: float) -> str:
     """``22.1 GiB`` or ``237 MiB`` of a number of bytes, in the units of memory."""
     return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
+
+
+def counted(number: int, thing: str) -> str:
+    """``1 valid block``, ``2 valid blocks``."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -49,7 +49,7 @@ def holm(p_values: Mapping[str, float], alpha: float) -> dict[str, float]:
     rejected: dict[str, float] = {}
     for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
         tested_at = alpha / (len(p_values) - rank)
-        if p > tested_at:
+        if not p <= tested_at:  # also of no number
             break
         rejected[name] = tested_at
     return rejected

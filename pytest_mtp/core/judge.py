@@ -186,5 +186,6 @@ def failed(failures: tuple[ArmFailure, ...]) -> Verdict:
 def too_few(campaign: Campaign) -> str:
     """Why a campaign cannot be judged: how many blocks count, and why the others do not."""
     reasons = dict.fromkeys(block.invalid for block in campaign.invalid if block.invalid)
-    parts = [f"only {len(campaign.valid)} valid blocks were measured", *reasons]
+    count = len(campaign.valid)
+    parts = [f"only {count} valid {'block was' if count == 1 else 'blocks were'} measured", *reasons]
     return "; ".join([*parts, campaign.stopped] if campaign.stopped else parts)

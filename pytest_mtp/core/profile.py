@@ -58,6 +58,11 @@ class FlagSet:
     server: dict[str, int | float | str | None] = field(default_factory=dict)
 
     @property
+    def speculation(self) -> Speculation:
+        """What drafts in the mtp arm."""
+        return Speculation(self.n_max, self.p_min, self.extra, self.synth_rates, self.kinds, self.draft_model)
+
+    @property
     def by_arithmetic(self) -> bool:
         """Whether a phantom's tokens per step follow from n-max alone."""
         return self.kinds == MTP_ALONE and not (self.p_min > 0 or self.synth_rates or self.sampled)
@@ -196,9 +201,6 @@ class Profile:
     def server_spec(self, flag_set: str, *, model: str, speculative: bool) -> ServerSpec:
         """The server of one arm: the profile's flags, the flag set's overrides, and drafts or none."""
         chosen = self.flag_sets[flag_set]
-        drafting = Speculation(
-            chosen.n_max, chosen.p_min, chosen.extra, chosen.synth_rates, chosen.kinds, chosen.draft_model
-        )
         table = _overridden(self.server, chosen.server, flag_set)
         return ServerSpec(
             model=model,
@@ -218,7 +220,7 @@ class Profile:
             repeat_penalty=table.repeat_penalty,
             sampled=chosen.sampled,
             extra=table.extra,
-            speculation=drafting if speculative else None,
+            speculation=chosen.speculation if speculative else None,
         )
 
 
@@ -240,5 +242,5 @@ def _name_of_a_file(name: str) -> None:
 
 
 def _at_least(key: str, value: float, least: float) -> None:
-    if value < least:
+    if not least <= value < math.inf:  # which NaN is not, either
         raise SettingsError(f"{key} is {value}; it must be at least {least}.")

@@ -99,7 +99,7 @@ def _rates(name: str, stored: tuple[RateResult, ...], now: tuple[RateResult, ...
             continue
         yield from _differences(f"{name}, {one.rate.value}", "", one, found[one.rate])
     for one in now:
-        if one.rate not in told and (stored or not one.verdict.outcome.passes):
+        if one.rate not in told and (stored or not one.verdict.outcome.blameless):
             outcome = one.verdict.outcome.value
             yield f"{name}, {one.rate.value}: the report has no verdict (or an old format); its samples give {outcome}."
 

@@ -20,7 +20,7 @@ class Recommendation:
     """The best of the settings that were swept, held against no MTP and against the flag set's own setting."""
 
     setting: str
-    """As the server takes it."""
+    """Such as ``n-max 3, p-min 0``."""
     fastest: str
     """Of the highest speedup; another than ``setting`` where a smaller one is as good."""
     speedups: Mapping[str, Estimate]

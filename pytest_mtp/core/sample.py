@@ -28,7 +28,7 @@ class Sample:
     asked_ms: float | None = None
     """When it was asked, since the first measured request of its start."""
     text: str | None = None
-    """The answer; kept of the first request of each class and arm, and of all that were asked at once."""
+    """The answer; kept of the first request of each class and start, and of all that were asked at once."""
     arrivals_ms: tuple[float, ...] | None = None
     """When each token had come, since it was asked; ``None`` where the answer was not streamed."""
 
@@ -124,6 +124,11 @@ class Circumstances:
         """Whether answers are drawn by chance, so that neither texts nor counts repeat."""
         return "sampled" in self.flags
 
+    @property
+    def greedy(self) -> bool:
+        """Whether a text is what the model says: neither drawn by chance nor made of drafts that are taken unseen."""
+        return not self.sampled and "synth_rates" not in self.flags
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Campaign:
@@ -138,6 +143,8 @@ class Campaign:
     failures: tuple[ArmFailure, ...] = ()
     stopped: str | None = None
     """Why measuring ended before the judge was content (time limit, too many invalid blocks), else ``None``."""
+    resumed: int = 0
+    """How many of its blocks an earlier run measured, which was interrupted."""
 
     @property
     def valid(self) -> tuple[Block, ...]:

@@ -129,7 +129,10 @@ class ServerSpec:
         if not self.model:
             raise SettingsError("server.model is empty; it is the path of a GGUF file.")
         if self.sampled and self.temp is None:
-            raise SettingsError("A sampled flag set needs server.temp: builds differ in the temperature they take.")
+            raise SettingsError(
+                "A sampled flag set needs server.temp, since builds differ in the temperature they take: add "
+                "--mtp-set server.temp=0.7."
+            )
 
     @property
     def arm(self) -> Arm:

@@ -48,6 +48,7 @@ _WORST_FIRST = (
     Outcome.INVALID,
     Outcome.INCONCLUSIVE,
     Outcome.PASS,
+    Outcome.NOT_TOLD,
 )
 _OF_FINDING = {
     Finding.ABOVE: Outcome.PASS,
@@ -141,7 +142,10 @@ def _result(one: Quantity, bound: Bound | None, weight: Weight | None, gate: Gat
 def _confirmed(results: Sequence[QuantityResult], study: Study) -> tuple[QuantityResult, ...]:
     """The results, a red one being taken back where fresh starts do not show it too."""
     fresh = replace(study, variants=study.again, again=())
-    if any(_unmeasured(fresh)):
+    broken = tuple(_unmeasured(fresh))
+    if any(one.outcome is Outcome.REGRESSION for one in broken):
+        return tuple(results)  # the mtp arm alone does not start there: worse than slow
+    if broken:
         found: Mapping[str, Quantity] = {}
     else:
         found = {one.name: one for one in _EVIDENCE[study.suite](fresh).quantities}
@@ -166,7 +170,9 @@ def _verdict(study: Study, results: Sequence[QuantityResult], checks: Sequence[C
         *((one.outcome, quantity_said(one, study)) for one in results if one.outcome is not None),
         *((one.outcome, one.said) for one in checks),
     ]
-    worst = next((one for one in _WORST_FIRST if any(outcome is one for outcome, _ in told)), Outcome.PASS)
+    if not told:
+        return Verdict(outcome=Outcome.INVALID, reason=f"{study.title}: nothing was compared")
+    worst = next(one for one in _WORST_FIRST if any(outcome is one for outcome, _ in told))
     said = "; ".join(sentence for outcome, sentence in told if outcome is worst)
     failed = worst is Outcome.REGRESSION and any(one.campaign.failures for one in study.variants)
     return Verdict(outcome=worst, reason=f"{study.title}: {said}", cause=Cause.START_FAILURE if failed else None)

@@ -1,7 +1,7 @@
 """What a profile demands of the further suites: one table each, with defaults that hold on most machines."""
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 
 from pytest_mtp.errors import SettingsError
 
@@ -44,7 +44,7 @@ class ContextTable:
     """The speedup after long prompts."""
 
     depths: tuple[int, ...] = (512, 2040, 2056, 4088, 4104)
-    """Prompt tokens; bugs were seen just below and above multiples of 2048. Those beyond the context are left out."""
+    """Prompt tokens; bugs were seen just below and above multiples of 2048. The servers' context grows with them."""
     floor: float = 0.7
     """Least speedup over that of the first depth."""
     drafts: float = 0.75
@@ -55,7 +55,6 @@ class ContextTable:
 class ParallelTable:
     """Several users at once."""
 
-    slots: tuple[int, ...] = (2, 4)
     floor: float = 0.4
     """Least throughput with MTP over without: several users fill the batches that drafts would fill."""
     drafts: float = 0.9
@@ -108,6 +107,8 @@ class OtherSpeculationTable:
 
     kinds: tuple[str, ...] = ()
     """Such as ``ngram-mod``, or the chain ``ngram-mod+mtp``; empty takes the n-gram kinds that the build offers."""
+    draft_model: str | None = None
+    """The GGUF file of a small model; with it ``draft-simple`` is asked too."""
     tokens: int = 256
     """Of an answer: an n-gram is found only in what repeats."""
     floor: float = 0.5
@@ -144,19 +145,17 @@ class SuiteTable:
             raise SettingsError(f"suites.pairs is {self.pairs}; it must be at least 1.")
         if not self.looks or list(self.looks) != sorted(set(self.looks)) or self.looks[0] < 2:  # noqa: PLR2004 - t
             raise SettingsError("suites.looks are growing numbers of blocks, the first at least 2, such as [3, 6].")
-        for name in (
-            "prompt_processing",
-            "latency",
-            "context",
-            "parallel",
-            "memory",
-            "soak",
-            "kv_cache",
-            "other_speculation",
-        ):
-            _check_ratios(name, getattr(self, name))
-        if any(one < 1 for one in (*self.context.depths, *self.draft_depth.n_max, *self.parallel.slots)):
-            raise SettingsError("suites.context.depths, draft_depth.n_max and parallel.slots are numbers of 1 or more.")
+        for one in fields(self):
+            if is_dataclass(table := getattr(self, one.name)):
+                _check_ratios(one.name, table)
+        if any(one < 1 for one in (*self.context.depths, *self.draft_depth.n_max)):
+            raise SettingsError("suites.context.depths and suites.draft_depth.n_max are numbers of 1 or more.")
+        if len(set(self.context.depths)) < max(2, len(self.context.depths)):
+            raise SettingsError("suites.context.depths are at least two, each another: the first is compared with.")
+        if not all(0 <= one <= 1 for one in self.draft_depth.p_min):
+            raise SettingsError("suites.draft_depth.p_min are probabilities between 0 and 1.")
+        if self.latency.prompt_tokens < 0:
+            raise SettingsError("suites.latency.prompt_tokens is a number of tokens, 0 or more.")
 
 
 def _check_ratios(suite: str, table: object) -> None:

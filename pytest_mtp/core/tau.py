@@ -40,13 +40,18 @@ def acceptance(campaign: Campaign, prompt_class: str) -> Acceptance | None:
         tokens=sum(s.timings.predicted_n - 1 for s in samples),
         drafted=sum(s.timings.draft_n or 0 for s in samples),
         accepted=sum(s.timings.draft_n_accepted for s in samples),
-        repeatable=len(counts) == 1 or campaign.circumstances.sampled,
+        repeatable=len(counts) == 1,
         per_position=samples[0].accepted_per_position,
     )
 
 
 def first_difference(now: Campaign, then: Campaign, prompt_class: str) -> str | None:
-    """The first request of a class whose counts or text are others than recorded, in words; ``None`` if none is."""
+    """The first request of a class whose counts or text are others than recorded, in words; ``None`` if none is.
+
+    Of answers that are drawn by chance none is looked for.
+    """
+    if now.circumstances.sampled:
+        return None
     asked_now, asked_then = (one.samples(Arm.MTP, prompt_class) for one in (now, then))
     for number, (new, old) in enumerate(zip(asked_now, asked_then, strict=False), start=1):
         counts = [(one.timings.draft_n_accepted, one.timings.draft_n) for one in (new, old)]

@@ -18,18 +18,23 @@ class Outcome(Enum):
     NO_BASELINE = "NO_BASELINE"
     INVALID = "INVALID"
     NOT_TOLD = "NOT_TOLD"
-    """The engine does not say what would be judged."""
+    """The engine does not say what would be judged: the test is skipped, and the exit status stays."""
     ERROR = "ERROR"
 
     @property
     def passes(self) -> bool:
-        """Whether nothing is held against it: the test is green, or skipped where there is nothing to be told."""
-        return self in {Outcome.PASS, Outcome.IMPROVED, Outcome.NOT_TOLD}
+        """Whether the test is green."""
+        return self in {Outcome.PASS, Outcome.IMPROVED}
+
+    @property
+    def blameless(self) -> bool:
+        """Whether nothing is held against it: it passes, or there is nothing that could be told."""
+        return self.passes or self is Outcome.NOT_TOLD
 
     @property
     def fails(self) -> bool:
         """Whether the test is red."""
-        return not self.passes and not self.open
+        return not self.blameless and not self.open
 
     @property
     def lost(self) -> bool:

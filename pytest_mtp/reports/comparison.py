@@ -47,6 +47,8 @@ def _blocks(judged: Judged, compared: Compared) -> str:
     said = f"flag set {head.flag_set}: {len(head.valid)} blocks"
     if head.invalid:
         said += f", {len(head.invalid)} invalid"
+    if head.resumed:
+        said += f", {head.resumed} from before an interruption"
     spreads = [one.block_sd for one in judged.results if one.block_sd is not None]
     if spreads:
         said += f", block sd {sum(spreads) / len(spreads):.1%}"

@@ -50,12 +50,14 @@ def of_studies(studies: Sequence[Study]) -> tuple[Word, str]:
     """The worst word of the further suites, and which of them it is about; there is at least one."""
     word = max(_of_outcome(study.verdict.outcome) for study in studies)
     about = [study.title for study in studies if _of_outcome(study.verdict.outcome) is word]
-    said = f"{len(about)} of {len(studies)} {_OF_STUDIES[word]}"
-    return word, said if word is Word.PASS else f"{said}: {'; '.join(dict.fromkeys(about))}"
+    if word is Word.PASS:
+        untold = sum(study.verdict.outcome is Outcome.NOT_TOLD for study in studies)
+        passed = f"{len(studies) - untold} of {len(studies)} passed"
+        return word, f"{passed}, {untold} not told" if untold else passed
+    return word, f"{len(about)} of {len(studies)} {_OF_STUDIES[word]}: {'; '.join(dict.fromkeys(about))}"
 
 
 _OF_STUDIES = {
-    Word.PASS: "passed",
     Word.UNDECIDED: "without an answer",
     Word.FAIL: "lost",
     Word.ERROR: "without a measurement",
@@ -65,7 +67,7 @@ _OF_STUDIES = {
 def _of_outcome(outcome: Outcome) -> Word:
     if outcome is Outcome.ERROR:
         return Word.ERROR
-    if outcome.passes:
+    if outcome.blameless:
         return Word.PASS
     return Word.UNDECIDED if outcome.open else Word.FAIL
 

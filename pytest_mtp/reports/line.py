@@ -31,6 +31,8 @@ def tone_of(outcome: Outcome) -> Tone:
     """Green, red, or neither."""
     if outcome.passes:
         return Tone.GOOD
+    if outcome.blameless:
+        return Tone.PLAIN
     return Tone.OPEN if outcome.open else Tone.BAD
 
 

@@ -84,7 +84,7 @@ def _judged(judged: Judged) -> Iterator[str]:
         yield f"{for_markdown(sides(judged, judged.compared))}; flag set {flag_set}, margin {margin:.0%}"
         yield ""
     yield from compared_classes(judged)
-    said = dict.fromkeys(verdict.reason for verdict in judged.verdicts if not verdict.outcome.passes)
+    said = dict.fromkeys(verdict.reason for verdict in judged.verdicts if not verdict.outcome.blameless)
     yield from (f"- {for_markdown(first_line(reason))}" for reason in said)
     if said:
         yield ""

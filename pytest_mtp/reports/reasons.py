@@ -30,7 +30,7 @@ def grouped(told: Iterable[tuple[str, Verdict]]) -> dict[Verdict, tuple[str, ...
 
 def worth_a_word(verdict: Verdict) -> bool:
     """Whether it is no plain pass: a pass with a cause is a loss that is none, and is said all the same."""
-    return not verdict.outcome.passes or verdict.cause is not None
+    return not verdict.outcome.blameless or verdict.cause is not None
 
 
 def reasons(judged: Judged) -> dict[Verdict, tuple[str, ...]]:

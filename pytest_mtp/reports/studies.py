@@ -59,7 +59,7 @@ def study_lines(studies: Sequence[Study]) -> Iterator[Line]:
         yield Line(f"{whose(study)}: {outcome.value}", tone_of(outcome))
         yield from _table(study)
         yield from (line for check in study.checks for line in _check(check))
-        if not (study.results or study.checks or outcome.passes):
+        if not (study.results or study.checks or outcome.blameless):
             yield from _sentence(study.verdict.reason, tone_of(outcome))
         yield from (Line(f"note: {said}") for said in (*study.notices, *study.left_out))
 
@@ -113,7 +113,7 @@ def _lines(row: Row) -> Iterator[Line]:
 
 
 def _check(check: Check) -> Iterator[Line]:
-    if check.outcome.passes:
+    if check.outcome.blameless:
         yield Line(check.said)
     else:
         yield from _sentence(f"{check.outcome.value}: {check.said}", tone_of(check.outcome))

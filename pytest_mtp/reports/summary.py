@@ -110,7 +110,7 @@ def _changed(result: ClassResult) -> bool:
 
 def _cells(result: ClassResult) -> tuple[str, ...]:
     counts, limit = result.acceptance, result.limit
-    worst = result.drafts if result.speed.outcome.passes and not result.drafts.outcome.passes else result.speed
+    worst = result.drafts if result.speed.outcome.blameless and not result.drafts.outcome.blameless else result.speed
     name, why = for_markdown(result.prompt_class), outcome_and_cause(worst)
     if result.speedup is None or counts is None:
         return (name, *("-",) * (len(_CLASSES) - 2), why)

@@ -10,8 +10,10 @@ from pytest_mtp.core.environment import memory_bandwidth
 from pytest_mtp.core.fingerprint import spoken
 from pytest_mtp.core.profile import Reference
 from pytest_mtp.core.run_report import Judged, RunReport
+from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.stability import block_sd, working_share, worst_block_sd
+from pytest_mtp.core.study import Study
 from pytest_mtp.core.traffic import share
 from pytest_mtp.core.verdict import ClassResult, Limit, Outcome
 from pytest_mtp.reports.comparison import comparison
@@ -110,6 +112,8 @@ def _rates(judged: Judged) -> Iterator[Line]:
 def _unrepeated(judged: Judged) -> Iterator[str]:
     """Classes whose draft counts differ from request to request, which temperature 0 promises not to."""
     names = [one.prompt_class for one in judged.results if one.acceptance and not one.acceptance.repeatable]
+    if judged.campaign.circumstances.sampled:
+        names = []
     if names:
         yield f"draft counts differ between equal requests, though they are greedy: {', '.join(names)}"
 
@@ -143,6 +147,8 @@ def _blocks(judged: Judged) -> str:
     said = f"{len(campaign.valid)} blocks"
     if campaign.invalid:
         said += f", {len(campaign.invalid)} invalid"
+    if campaign.resumed:
+        said += f", {campaign.resumed} from before an interruption"
     if len(campaign.valid) > 1:
         said += f", block sd {block_sd(campaign):.1%} (worst {worst_block_sd(campaign):.1%})"
     if judged.again is not None:
@@ -212,6 +218,43 @@ def _reference(reference: Reference | None) -> str:
     return f"{reference.low:.2f}x-{reference.high:.2f}x"
 
 
+def _undecided(report: RunReport, *, compared: bool) -> Iterator[str]:
+    """What would decide what is open: more time where that ended it, else more blocks."""
+    classes = [one for one in report.judged if any(result.speed.outcome in _UNDECIDED for result in one.results)]
+    suites = [one for one in report.studies if one.verdict.outcome in _UNDECIDED]
+    late, late_suites = [one for one in classes if _late(one)], [one for one in suites if _late_study(one)]
+    if late or late_suites:
+        what = " and ".join(["classes"] * bool(late) + ["suites"] * bool(late_suites))
+        yield f"Undecided {what} lacked time: {_MORE_TIME_COMPARED if compared else _MORE_TIME}"
+    if any(_inconclusive(one) for one in classes if one not in late):
+        mend = "--tier full (of pytest: --mtp-tier)" if compared else "--mtp-set 'gates.looks=[8, 16, 24]'"
+        yield f"Undecided classes need a quieter machine or more blocks: {mend}."
+    if any(one.verdict.outcome is Outcome.INCONCLUSIVE for one in suites if one not in late_suites):
+        yield "Undecided suites need a quieter machine or more blocks: --mtp-set 'suites.looks=[6, 12]'."
+
+
+_UNDECIDED = {Outcome.INCONCLUSIVE, Outcome.INVALID}
+"""What more blocks may settle."""
+_MORE_TIME = "give --mtp-max-time more, or go on with --mtp-resume."
+_MORE_TIME_COMPARED = "give --max-time more, or go on with --resume (of pytest: --mtp-max-time, --mtp-resume)."
+
+
+def _inconclusive(judged: Judged) -> bool:
+    return any(one.speed.outcome is Outcome.INCONCLUSIVE for one in judged.results)
+
+
+def _late(judged: Judged) -> bool:
+    return any(map(_out_of_time, filter(None, (judged.campaign, judged.again))))
+
+
+def _late_study(study: Study) -> bool:
+    return any(_out_of_time(one.campaign) for one in (*study.variants, *study.again))
+
+
+def _out_of_time(campaign: Campaign) -> bool:
+    return "--mtp-max-time" in (campaign.stopped or "")
+
+
 def next_steps(report: RunReport) -> Iterator[str]:
     """What a person should do now, one sentence a line."""
     results = [result for judged in report.judged for result in judged.results]
@@ -223,12 +266,7 @@ def next_steps(report: RunReport) -> Iterator[str]:
     compared = any(judged.compared is not None for judged in report.judged)
     if not compared and (Outcome.REGRESSION in outcomes or Outcome.NOT_EXERCISED in outcomes):
         yield "A class lost: the sentences above name the factor that moved, the failing tests the servers' commands."
-    if Outcome.INCONCLUSIVE in outcomes and compared:
-        yield "Undecided classes need a quieter machine, or more blocks: --tier full (of pytest: --mtp-tier)."
-    elif Outcome.INCONCLUSIVE in outcomes:
-        yield "Undecided classes need a quieter machine or more blocks: --mtp-set 'gates.looks=[8, 16, 24]'."
-    if any(study.verdict.outcome is Outcome.INCONCLUSIVE for study in report.studies):
-        yield "Undecided suites need a quieter machine or more blocks: --mtp-set 'suites.looks=[6, 12]'."
+    yield from _undecided(report, compared=compared)
     if compared:
         return
     just_recorded = any(map(recorded, report.judged))

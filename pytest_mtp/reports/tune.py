@@ -34,12 +34,6 @@ def page(report: RunReport, study: Study, width: int) -> Iterator[Line]:
         yield from wrapped(part, width)
 
 
-def short(setting: str) -> str:
-    """A setting in a sentence."""
-    n_max, p_min = depth(setting)
-    return f"n-max {n_max}, p-min {p_min}"
-
-
 def _unmeasured(study: Study) -> Iterator[Line]:
     outcome = study.verdict.outcome
     yield Line(f"No recommendation. {outcome.value}:", tone_of(outcome))
@@ -68,15 +62,15 @@ def _gain(best: Recommendation, campaigns: Mapping[str, Campaign]) -> Iterator[L
     told = f"{said(best.gain, best.level)} the speed without MTP, {_blocks(best.gain)}"
     over_own = best.over_own
     if not best.drafts:
-        yield Line(f"Of all settings {short(best.setting)} comes closest: {told}.")
+        yield Line(f"Of all settings {best.setting} comes closest: {told}.")
         return
     yield Line(f"{told}: {mtp:.1f} tok/s instead of {plain:.1f}.")
     if best.setting != best.fastest:
-        yield Line(f"The fastest was {short(best.fastest)}; this one is as good, and drafts less.")
+        yield Line(f"The fastest was {best.fastest}; this one is as good, and drafts less.")
     if best.setting == best.own:
         yield Line("It is what the flag set says already.")
     elif best.own is not None and over_own is not None:
-        yield Line(f"{said(over_own, best.level)} the speed of what the flag set says, {short(best.own)}.")
+        yield Line(f"{said(over_own, best.level)} the speed of what the flag set says, {best.own}.")
 
 
 def _warnings(best: Recommendation) -> Iterator[Line]:
@@ -145,7 +139,7 @@ def _by_class(study: Study, best: Recommendation) -> Iterator[Line]:
     for name in study.variants[0].campaign.classes:
         own = recommendation(study, (name,))
         with_best = own.speedups[best.setting].ratio
-        chosen = short(own.setting) if own.drafts else "no MTP"
+        chosen = own.setting if own.drafts else "no MTP"
         yield Line(f"{shortened(name, _CLASS):{_CLASS}} {chosen:20} {said(own.gain, own.level):18} {with_best:.2f}x")
 
 

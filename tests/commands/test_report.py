@@ -67,7 +67,7 @@ def test_a_study_is_judged_again_and_its_verdict_counts(
 def test_a_study_of_the_flag_sets_own_campaign_is_judged_again_by_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    study = replace(memory(WHOLE.judged[0].campaign), notices=())
+    study = replace(memory(WHOLE.judged[0].campaign), checks=())
     write_json(tmp_path / "whole.json", replace(WHOLE, studies=(study,)))
     main(["report", str(tmp_path / "whole.json")])
-    assert "note: no memory was told of these servers" in capsys.readouterr().out
+    assert "no memory was told of these servers" in capsys.readouterr().out

@@ -1,6 +1,7 @@
 """``pytest-mtp tune``: what it would sweep, what it refuses before it builds anything, and what it ends with."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,39 @@ def test_a_report_without_a_sweep_is_one_sentence(tmp_path: Path) -> None:
     write_json(stored, report_of(latency()))
     with pytest.raises(InputError, match=r"other\.json holds no sweep over draft depths"):
         tune.run(parsed("--read", str(stored)))
+
+
+OTHER = replace(draft_depth({(3, 0.0): around(1.5, 0.01), (5, 0.0): around(1.9, 0.01)}), flag_set="n5")
+
+
+def test_of_several_stored_sweeps_that_of_the_flag_set_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = tmp_path / "sweeps.json"
+    write_json(stored, report_of(GAINS, OTHER))
+    for flag_set, n_max in (("n3", 8), ("n5", 5)):
+        assert tune.run(parsed("--read", str(stored), "--flag-set", flag_set)) == 0
+        assert f"--spec-draft-n-max {n_max} " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        ((), r"One sweep is shown, not those of n3, n5: choose one by --flag-set\."),
+        (("--flag-set", "n9"), r"--flag-set n9: .*sweeps\.json holds sweeps of n3, n5\."),
+        (("--flag-set", "n3", "--flag-set", "n5"), r"One sweep is shown, not those of n3, n5"),
+    ],
+    ids=["none", "another", "two"],
+)
+def test_which_of_several_stored_sweeps_is_meant_must_be_said(
+    tmp_path: Path, words: tuple[str, ...], cause: str
+) -> None:
+    stored = tmp_path / "sweeps.json"
+    write_json(stored, report_of(GAINS, OTHER))
+    with pytest.raises(InputError, match=cause):
+        tune.run(parsed("--read", str(stored), *words))
+
+
+def test_nothing_new_is_written_of_what_is_only_read(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"drop --json"):
+        tune.run(parsed("--read", str(tmp_path / "sweep.json"), "--json", str(tmp_path / "new.json")))

@@ -14,6 +14,7 @@ from pytest_mtp.core.study_judge import judged_study
 from pytest_mtp.core.suites.other_speculation import design
 from pytest_mtp.core.suites.protocol import Design
 from pytest_mtp.core.verdict import Outcome
+from pytest_mtp.errors import FlagError
 from pytest_mtp.runtime.profiles import load_profile
 from tests.campaigns import around, campaign
 
@@ -43,18 +44,44 @@ def test_a_build_that_takes_one_kind_at_a_time_is_asked_no_chain() -> None:
     assert names(planned(capabilities=ONE_KIND)) == ["mtp", "ngram-simple", "ngram-mod"]
 
 
-def test_a_draft_model_is_asked_where_the_flag_set_has_one() -> None:
-    own = replace(PHANTOM.flag_sets["n3"], draft_model="/a.gguf")
+def test_a_small_model_is_asked_where_the_profile_names_one_and_no_other_kind_gets_it() -> None:
+    table = replace(PHANTOM.suites.other_speculation, draft_model="/small.gguf")
+    found = design(replace(PHANTOM, suites=replace(PHANTOM.suites, other_speculation=table)), "n3", NEWEST)
+    assert drafting_models(found) == {**dict.fromkeys(names(planned())), "draft-simple": "/small.gguf"}
+
+
+def test_a_head_in_a_file_of_its_own_stays_with_the_flag_sets_own_kinds() -> None:
+    own = replace(PHANTOM.flag_sets["n3"], draft_model="/head.gguf")
     found = design(replace(PHANTOM, flag_sets={"n3": own}), "n3", NEWEST)
-    assert names(found)[-1] == "draft-simple"
+    assert drafting_models(found) == {**dict.fromkeys(names(planned())), "mtp": "/head.gguf"}
 
 
-def test_what_the_build_lacks_is_left_out_and_said() -> None:
-    found = planned("ngram-new", "ngram-mod+ngram-simple", capabilities=ONE_KIND)
-    assert names(found) == ["mtp"]
-    lacking, chain = found.left_out
-    assert "no speculation by ngram-new (it lists ngram-simple, ngram-mod)" in lacking
-    assert "one kind of speculation at a time, not ngram-mod and ngram-simple" in chain
+def drafting_models(found: Design) -> dict[str, str | None]:
+    """The draft model of every campaign, as its mtp server would be told of it."""
+    specs = {
+        one.name: one.profile.server_spec("n3", model="m", speculative=True).speculation for one in found.arrangements
+    }
+    return {name: spec.draft_model for name, spec in specs.items() if spec is not None}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "why"),
+    [
+        ("ngram-new", r"no speculation by ngram-new \(it lists ngram-simple, ngram-mod\)"),
+        ("ngram-mod+ngram-simple", "one kind of speculation at a time, not ngram-mod and ngram-simple"),
+    ],
+)
+def test_a_kind_that_was_named_and_cannot_be_had_is_refused(kinds: str, why: str) -> None:
+    with pytest.raises(FlagError, match=why):
+        planned(kinds, capabilities=ONE_KIND)
+
+
+def test_a_build_without_another_kind_has_nothing_to_compare() -> None:
+    bare = parse_help(
+        "--port PORT                             port\n--spec-type [none|draft-mtp]  type of speculation\n"
+    )
+    assert planned(capabilities=bare).lacking == "this build has no other kind"
+    assert planned().lacking is None
 
 
 def test_answers_are_as_long_as_the_suite_asks_and_the_arms_differ_in_kinds_alone() -> None:
@@ -100,11 +127,11 @@ def test_a_kind_that_knows_the_answer_already_is_no_rival_of_mtp() -> None:
 
 
 def test_ngrams_that_drafted_nothing_are_told_and_judge_nothing() -> None:
-    found = judged({"ngram-simple": at(0.3, drafted=0), "ngram-mod": at(1.1)})
+    found = judged({"ngram-simple": at(0.3, drafted=0), "ngram-map-k": at(1.1)})
     assert found.verdict.outcome is Outcome.PASS
     assert "1 of 2 other kinds drafted" in found.verdict.reason
     assert any("ngram-simple drafted nothing in answers of 97 tokens" in one for one in found.notices)
-    assert found.results[-1].name == "mtp over ngram-mod"
+    assert found.results[-1].name == "mtp over ngram-map-k"
 
 
 @pytest.mark.parametrize("name", ["mtp", "ngram-mod+mtp", "draft-simple"])

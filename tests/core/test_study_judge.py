@@ -58,9 +58,14 @@ def test_a_bound_inside_the_noise_is_left_open() -> None:
 
 
 def test_a_ratio_without_a_bound_judges_nothing() -> None:
-    found = judged_study(_context(around(0.2, 0.01, 3), bounds={}))
-    assert found.verdict.outcome is Outcome.PASS
-    assert {one.outcome for one in found.results} == {None}
+    found = judged_study(_context(around(0.2, 0.01, 3), bounds={"speedup": Bound(limit=0.1)}))
+    assert [one.outcome for one in found.results] == [Outcome.PASS, None]
+
+
+def test_where_nothing_is_judged_nothing_passes() -> None:
+    found = judged_study(_context(around(1.4, 0.01, 3), bounds={}))
+    assert found.verdict.outcome is Outcome.INVALID
+    assert "nothing was compared" in found.verdict.reason
 
 
 def test_of_times_more_is_worse() -> None:
@@ -74,6 +79,13 @@ def test_of_times_more_is_worse() -> None:
 def test_a_loss_is_red_only_where_fresh_starts_show_it_too(fresh: float, outcome: Outcome) -> None:
     again = Variant(name="depths", campaign=_depths(around(fresh, 0.01, 3)))
     assert judged_study(replace(_context(around(0.8, 0.01, 3)), again=(again,))).verdict.outcome is outcome
+
+
+def test_a_loss_whose_arm_does_not_even_start_again_stays_a_loss() -> None:
+    failures = (ArmFailure(arm=Arm.MTP, stage=Stage.START, message="it died"),)
+    again = Variant(name="depths", campaign=campaign({"a": ()}, failures=failures))
+    found = judged_study(replace(_context(around(0.8, 0.01, 3)), again=(again,)))
+    assert found.verdict.outcome is Outcome.REGRESSION
 
 
 @pytest.mark.parametrize(("arms", "outcome"), [((Arm.MTP,), Outcome.REGRESSION), ((Arm.PLAIN, Arm.MTP), Outcome.ERROR)])
@@ -102,9 +114,9 @@ def _with_texts(one: Campaign, texts: Mapping[tuple[Arm, str], str]) -> Campaign
     return replace(one, blocks=tuple(blocks))
 
 
-def _text(*, gate: bool) -> Study:
+def _text(*, gate: bool, flags: Mapping[str, str] | None = None) -> Study:
     texts = {(Arm.PLAIN, "a"): "one two three", (Arm.MTP, "a"): "one two four"}
-    main = _with_texts(campaign({"a": (1.0, 1.0)}), texts)
+    main = _with_texts(campaign({"a": (1.0, 1.0)}, flags=flags or {}), texts)
     study = Study(
         suite=Suite.TEXT, flag_set="n3", subject="", first="plain", second="mtp", variants=(),
         demands={"same text": float(gate)}, gate=_GATE,
@@ -119,13 +131,18 @@ def test_another_text_is_told_with_its_place_and_judged_only_on_demand() -> None
     assert _text(gate=True).verdict.outcome is Outcome.REGRESSION
 
 
-def _parallel(beside: str) -> Study:
+@pytest.mark.parametrize("flag", ["sampled", "synth_rates"])
+def test_texts_that_are_not_greedy_are_not_compared(flag: str) -> None:
+    assert _text(gate=True, flags={flag: "true"}).verdict.outcome is Outcome.NOT_TOLD
+
+
+def _parallel(beside: str, flags: Mapping[str, str] | None = None) -> Study:
     alone = {(arm, name): f"{name}word-001 {name}word-002" for arm in Arm for name in "ab"}
     together = {**alone, (Arm.MTP, "b"): beside}
     two = {"a": around(1.2, 0.01, 3), "b": around(1.2, 0.01, 3)}
     variants = (
-        Variant(name="alone", campaign=_with_texts(campaign(two), alone)),
-        Variant(name="at once", campaign=_with_texts(campaign(two), together)),
+        Variant(name="alone", campaign=_with_texts(campaign(two, flags=flags or {}), alone)),
+        Variant(name="at once", campaign=_with_texts(campaign(two, flags=flags or {}), together)),
     )
     return Study(
         suite=Suite.PARALLEL, flag_set="n3", subject="2 slots", first="plain", second="mtp", variants=variants,
@@ -135,9 +152,25 @@ def _parallel(beside: str) -> Study:
 
 def test_a_slot_that_says_what_only_another_says_is_red() -> None:
     assert judged_study(_parallel("bword-001 bword-003")).verdict.outcome is Outcome.PASS
-    leaked = judged_study(_parallel("bword-001 aword-002")).verdict
+    leaked = judged_study(_parallel("bword-001 aword-002 aword-001")).verdict
     assert leaked.outcome is Outcome.REGRESSION
-    assert "the answer to b says 'aword-002'" in leaked.reason
+    assert "the answer to b says 'aword-001' and 'aword-002'" in leaked.reason
+
+
+def test_one_mark_that_two_answers_share_is_no_leak() -> None:
+    assert "no slot's text" in judged_study(_parallel("bword-001 aword-002")).verdict.reason
+
+
+def test_texts_drawn_by_chance_accuse_no_slot() -> None:
+    drawn = _parallel("bword-001 aword-002 aword-001", flags={"sampled": "true"})
+    assert [one.outcome for one in judged_study(drawn).checks] == [Outcome.NOT_TOLD]
+
+
+def test_without_the_texts_alone_nothing_is_said_of_whose_they_are() -> None:
+    whole = _parallel("bword-001 aword-002 aword-001")
+    alone, together = whole.variants
+    bare = replace(alone, campaign=campaign({"a": around(1.2, 0.01, 3), "b": around(1.2, 0.01, 3)}))
+    assert [one.outcome for one in judged_study(replace(whole, variants=(bare, together))).checks] == [Outcome.INVALID]
 
 
 def test_a_study_in_which_nothing_was_drafted_measured_nothing() -> None:

@@ -426,3 +426,20 @@ def test_a_study_too_large_to_be_carried_is_carried_without_its_answers() -> Non
     (study,) = msgspec.json.decode(carried.json, type=RunReport).studies
     assert study.results == latency().results
     assert not any(start.samples for block in study.variants[0].campaign.blocks for start in block.starts)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        pages.report(),
+        report_of(latency()),
+        replace(report_of(latency()), studies=()),
+        replace(pages.report(), studies=(latency(),)),
+    ],
+    ids=["speed", "suites alone", "nothing", "both"],
+)
+def test_every_link_of_a_page_leads_somewhere(report: RunReport) -> None:
+    text = page(report)
+    ids = re.findall(r'\sid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'<a [^>]*href="#([^"]+)"', text)) <= set(ids)

@@ -175,8 +175,9 @@ def test_a_study_that_lost_makes_the_run_red_and_says_why() -> None:
 
 def test_a_study_without_a_ratio_is_a_row_with_its_verdict_and_its_notes() -> None:
     text = summary(replace(report(gated(quick=1.5, slow=0.6)), studies=(memory(MEASURED),)))
-    assert "| memory | n3 | - | - | - | - | PASS |" in text
-    assert "- memory: note: no memory was told of these servers" in text
+    assert "| memory | n3 | - | - | - | - | NOT_TOLD |" in text
+    assert "- NOT_TOLD: memory: no memory was told of these servers" in text
+    assert "further suites: PASS, 0 of 1 passed, 1 not told" in text
 
 
 def test_hostile_words_of_a_study_are_words() -> None:

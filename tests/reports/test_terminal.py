@@ -163,7 +163,7 @@ def test_an_undecided_suite_says_what_it_needs() -> None:
 def test_a_study_without_any_campaign_in_the_report_is_shown_too() -> None:
     text = shown(memory(MEASURED))
     assert text[:2] == ["profile p", "Some CPU, 2 cores"]
-    assert "note: no memory was told of these servers" in text
+    assert "no memory was told of these servers" in text
 
 
 def test_a_study_that_was_not_measured_says_so() -> None:
@@ -174,3 +174,46 @@ def test_a_hostile_study_moves_no_cursor() -> None:
     text = shown(replace(latency(flag_set=WORDS, subject=WORDS, left_out=(WORDS,)), notices=(WORDS,)))
     assert not any(unicodedata.category(letter) in {"Cc", "Cs"} for line in text for letter in line)
     assert not [line for line in text if line.startswith(("::", "##["))]
+
+
+LATE = "the time limit ended it after 2 valid blocks (--mtp-max-time)"
+
+
+def steps(*studies: Study, late: bool, blocks: int = 2) -> str:
+    stopped = LATE if late else None
+    undecided = replace(campaign({"quick": around(2.0, 0.2, blocks)}), stopped=stopped)
+    told = replace(report(undecided, floors={"quick": 1.99}), studies=studies)
+    return " ".join(line.text for line in lines(told, 200))
+
+
+@pytest.mark.parametrize("blocks", [4, 1], ids=["INCONCLUSIVE", "INVALID"])
+def test_classes_that_the_time_limit_ended_are_told_of_time_and_not_of_blocks(blocks: int) -> None:
+    said = steps(late=True, blocks=blocks)
+    assert "Undecided classes lacked time: give --mtp-max-time more, or go on with --mtp-resume." in said
+    assert "gates.looks" not in said
+
+
+def test_classes_that_had_time_enough_are_told_of_blocks() -> None:
+    said = steps(late=False, blocks=4)
+    assert "gates.looks=[8, 16, 24]" in said
+    assert "lacked time" not in said
+
+
+def test_suites_that_the_time_limit_ended_are_told_of_time_too() -> None:
+    late = replace(campaign({"a": (1.0,)}), stopped=LATE)
+    study = latency(variants=(Variant(name="streamed", campaign=late),))
+    assert study.verdict.outcome is Outcome.INVALID
+    said = steps(study, late=True)
+    assert "Undecided classes and suites lacked time" in said
+    assert "suites.looks" not in said
+    assert "Undecided suites lacked time" in " ".join(shown(study, width=200))
+
+
+def test_a_time_limit_that_cost_no_answer_is_no_advice() -> None:
+    late = replace(campaign({"quick": around(2.0, 0.01)}), stopped=LATE)
+    assert "lacked time" not in " ".join(line.text for line in lines(report(late, floors={"quick": 1.5}), 200))
+
+
+def test_a_missing_baseline_is_not_blamed_on_the_time_limit() -> None:
+    late = replace(campaign({"quick": around(2.0, 0.01)}), stopped=LATE)
+    assert "lacked time" not in " ".join(line.text for line in lines(report(late), 200))

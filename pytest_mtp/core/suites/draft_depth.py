@@ -6,20 +6,26 @@ from dataclasses import replace
 from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.recommendation import Recommendation, recommended
 from pytest_mtp.core.sample import Campaign
+from pytest_mtp.core.served_tables import Serving
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.study import Bound, Evidence, Quantity, Study, Suite
 from pytest_mtp.core.suites.paired import both_arms, in_turn, of_arm
 from pytest_mtp.core.suites.protocol import Arrangement, Design, studied
+from pytest_mtp.errors import SettingsError
 
 
 def design(profile: Profile, flag_set: str) -> Design:
     """A campaign for every n-max with the flag set's own p-min, and for every p-min with its own n-max.
 
-    The flag set's own setting is among them, whatever is swept.
+    The flag set's own setting is among them, whatever is swept. SettingsError where what drafts takes neither.
     """
     chosen, demands = profile.flag_sets[flag_set], profile.suites.draft_depth
+    if not chosen.speculation.sized:
+        raise SettingsError(f"{' and '.join(chosen.kinds)} take no n-max: sweep a flag set that drafts with MTP.")
     settings = dict.fromkeys((n_max, chosen.p_min) for n_max in sorted({*demands.n_max, chosen.n_max}))
-    settings |= dict.fromkeys((chosen.n_max, p_min) for p_min in demands.p_min)
+    # vLLM has no p-min.
+    of_p_min = () if profile.serving is Serving.VLLM else demands.p_min
+    settings |= dict.fromkeys((chosen.n_max, p_min) for p_min in of_p_min)
     base = studied(profile)
     arrangements = []
     for n_max, p_min in settings:
@@ -33,14 +39,15 @@ def design(profile: Profile, flag_set: str) -> Design:
         suite=Suite.DRAFT_DEPTH,
         flag_set=flag_set,
         arrangements=tuple(arrangements),
+        fewest=2,
         bounds={"cliff": Bound(limit=demands.cliff)},
         demands={_N_MAX: chosen.n_max, _P_MIN: chosen.p_min},
     )
 
 
 def setting(n_max: int, p_min: float) -> str:
-    """A setting as the server takes it."""
-    return f"--spec-draft-n-max {n_max} --spec-draft-p-min {p_min:g}"
+    """What a setting is called; how a build spells it is told by its command."""
+    return f"n-max {n_max}, p-min {p_min:g}"
 
 
 def evidence(study: Study) -> Evidence:
@@ -72,17 +79,12 @@ def own_setting(study: Study) -> str | None:
 
 def depth(name: str) -> tuple[int, str]:
     """The n-max and p-min of a setting."""
-    _, n_max, _, p_min = name.split()
+    _, n_max, _, p_min = name.replace(",", "").split()
     return int(n_max), p_min
 
 
 def _speedup(campaign: Campaign, name: str) -> Quantity:
-    return both_arms(campaign, _short(name), "speedup", "tok/s", lambda one: one.timings.tps)
-
-
-def _short(name: str) -> str:
-    n_max, p_min = depth(name)
-    return f"n-max {n_max}, p-min {p_min}"
+    return both_arms(campaign, name, "speedup", "tok/s", lambda one: one.timings.tps)
 
 
 def _cliffs(campaigns: Mapping[str, Campaign]) -> Iterator[Quantity]:

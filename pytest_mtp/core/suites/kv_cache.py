@@ -10,6 +10,7 @@ from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.study import Bound, Evidence, Quantity, Study, Suite, Variant
 from pytest_mtp.core.suites.paired import both_arms, in_turn, of_arm
 from pytest_mtp.core.suites.protocol import Arrangement, Design, studied
+from pytest_mtp.errors import SettingsError
 
 _USUAL = ("f16", "q8_0", "q4_0")
 _FORKS = "turbo"
@@ -17,13 +18,18 @@ _FORKS = "turbo"
 
 
 def design(profile: Profile, flag_set: str, capabilities: Capabilities) -> Design:
-    """A campaign for every type that the build offers, the same for keys and values; the first is compared with."""
+    """A campaign for every type that the build offers, the same for keys and values; the first is compared with.
+
+    SettingsError where the profile names a type that the build has not.
+    """
     demands, base = profile.suites.kv_cache, studied(profile)
     offered = capabilities.values("-ctk") or capabilities.values("--cache-type-k")
     forks = tuple(one for one in offered if one.startswith(_FORKS))
-    wanted = demands.types or (*_USUAL, *forks)
+    wanted = dict.fromkeys(demands.types or (*_USUAL, *forks))
     types = tuple(one for one in wanted if not offered or one in offered)
     lacking = tuple(f"this build has no cache type {one}" for one in wanted if one not in types)
+    if demands.types and lacking:
+        raise SettingsError(f"suites.kv_cache.types: {lacking[0]}; it has {', '.join(offered)}.")
     chosen = profile.flag_sets[flag_set]
     arrangements = []
     for one in types:
@@ -35,6 +41,7 @@ def design(profile: Profile, flag_set: str, capabilities: Capabilities) -> Desig
         suite=Suite.KV_CACHE,
         flag_set=flag_set,
         arrangements=tuple(arrangements),
+        fewest=2,
         bounds={"mtp": Bound(limit=demands.floor), "drafts": Bound(limit=demands.drafts)},
         left_out=lacking,
     )
@@ -48,12 +55,9 @@ def evidence(study: Study) -> Evidence:
         for one in study.variants
     )
     compared = tuple(row for one in others for row in _compared(first, one))
-    notices = tuple(
-        f"{one.name}: {_same_texts(first.campaign, one.campaign)} of {len(one.campaign.classes)} greedy texts are "
-        f"those of {first.name}; the servers' processes took {_memory(one.campaign)}"
-        for one in study.variants
-    )
-    return Evidence(quantities=(*speedups, *compared), notices=notices)
+    memory = (f"{one.name}: the servers' processes took {_memory(one.campaign)}" for one in study.variants)
+    texts = (_same_texts(first, one) for one in others if one.campaign.circumstances.greedy)
+    return Evidence(quantities=(*speedups, *compared), notices=(*texts, *memory))
 
 
 def _compared(first: Variant, second: Variant) -> Iterator[Quantity]:
@@ -64,12 +68,11 @@ def _compared(first: Variant, second: Variant) -> Iterator[Quantity]:
     yield in_turn(f"tokens/step, {name}", "drafts", "", *taus, sides=sides)
 
 
-def _same_texts(first: Campaign, one: Campaign) -> int:
-    texts = [
-        [next(iter({s.text_sha256 for s in each.samples(Arm.MTP, name)}), "") for name in one.classes]
-        for each in (first, one)
-    ]
-    return sum(here == there for here, there in zip(*texts, strict=True))
+def _same_texts(first: Variant, one: Variant) -> str:
+    classes = one.campaign.classes
+    here, there = ([each.campaign.samples(Arm.MTP, name)[0].text_sha256 for name in classes] for each in (first, one))
+    same = sum(mine == other for mine, other in zip(here, there, strict=True))
+    return f"{one.name}: {same} of {len(classes)} greedy texts are those of {first.name}"
 
 
 def _memory(campaign: Campaign) -> str:

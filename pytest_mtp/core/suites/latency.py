@@ -7,9 +7,11 @@ from itertools import pairwise
 
 from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.sample import Sample
-from pytest_mtp.core.study import Bound, Evidence, Study, Suite
+from pytest_mtp.core.server_spec import Arm
+from pytest_mtp.core.study import Bound, Check, Evidence, Study, Suite
 from pytest_mtp.core.suites.paired import both_arms
 from pytest_mtp.core.suites.protocol import Arrangement, Design, asked, raw, studied, with_context
+from pytest_mtp.core.verdict import Outcome
 
 _SHORTEST_MS = 0.001
 """Tokens that were accepted together arrive together, and a gap of nothing has no ratio."""
@@ -38,6 +40,9 @@ def design(profile: Profile, flag_set: str) -> Design:
 def evidence(study: Study) -> Evidence:
     """Waiting times as the client saw them, in milliseconds."""
     campaign = study.variants[0].campaign
+    if not all(_arrivals(sample) for arm in Arm for name in campaign.classes for sample in campaign.samples(arm, name)):
+        said = "the engine does not tell when each token came"
+        return Evidence(checks=(Check(name="arrivals", outcome=Outcome.NOT_TOLD, said=said),))
     rows = (
         ("time to first token", "first token", _first),
         ("time per token", "token", _per_token),

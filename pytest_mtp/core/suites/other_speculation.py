@@ -5,19 +5,22 @@ from dataclasses import replace
 
 from pytest_mtp.core.capabilities import Capabilities
 from pytest_mtp.core.flags import kinds_refused
-from pytest_mtp.core.profile import FlagSet, Profile
+from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.server_spec import MTP, Arm
 from pytest_mtp.core.study import Bound, Check, Evidence, Quantity, Study, Suite, Variant
+from pytest_mtp.core.suite_table import OtherSpeculationTable
 from pytest_mtp.core.suites.paired import both_arms, drafts_told, in_turn, of_arm
 from pytest_mtp.core.suites.protocol import Arrangement, Design, studied, with_context
 from pytest_mtp.core.verdict import Outcome
+from pytest_mtp.errors import FlagError
 
 Kinds = tuple[str, ...]
 
 _AND = "+"
 """Between the kinds of a chain, in the profile as in what is shown."""
 _NGRAM = "ngram-"
+_SMALL = "draft-simple"
 _CHAINED = "ngram-mod"
 """Before MTP where the build has it: what llama.cpp's own --spec-default takes."""
 _REMEMBERING = frozenset({"ngram-mod", "ngram-cache"})
@@ -25,17 +28,24 @@ _REMEMBERING = frozenset({"ngram-mod", "ngram-cache"})
 
 
 def design(profile: Profile, flag_set: str, capabilities: Capabilities) -> Design:
-    """A campaign of the flag set's own kinds, and one of each other kind and chain that the build can run."""
+    """A campaign of the flag set's own kinds, and one of each other kind and chain that the build can run.
+
+    FlagError where the profile names one that it cannot.
+    """
     demands, own = profile.suites.other_speculation, profile.flag_sets[flag_set]
-    wanted = tuple(tuple(one.split(_AND)) for one in demands.kinds) or _usual(own, capabilities)
+    wanted = tuple(tuple(one.split(_AND)) for one in demands.kinds) or _usual(demands, capabilities)
     refused = {kinds: kinds_refused(kinds, capabilities) for kinds in wanted if kinds != own.kinds}
+    if demands.kinds and (why := next(filter(None, refused.values()), None)):
+        raise FlagError(f"suites.other_speculation.kinds: {why}.")
     asked = [kinds for kinds, why in refused.items() if why is None]
     base = studied(replace(profile, request=replace(profile.request, tokens=demands.tokens)))
     # What is drafted needs no repetition, and there are many kinds.
     base = replace(with_context(base, base.classes[0].length or 0), measure=replace(base.measure, pairs=2, warmup=1))
     arrangements = []
     for kinds in (own.kinds, *asked):
-        other = replace(own, kinds=kinds, synth_rates=())
+        small = demands.draft_model if _SMALL in kinds else None
+        model = own.draft_model if kinds == own.kinds else small
+        other = replace(own, kinds=kinds, synth_rates=(), draft_model=model)
         arrangements.append(
             Arrangement(name=_AND.join(kinds), profile=replace(base, flag_sets={flag_set: other}), flag_set=flag_set)
         )
@@ -44,18 +54,19 @@ def design(profile: Profile, flag_set: str, capabilities: Capabilities) -> Desig
         flag_set=flag_set,
         second="drafting",
         arrangements=tuple(arrangements),
+        fewest=2,
         bounds={"other": Bound(limit=demands.floor)},
-        left_out=tuple(why for why in refused.values() if why is not None),
+        left_out=tuple(filter(None, refused.values())) or ("this build has no other kind",),
     )
 
 
-def _usual(own: FlagSet, capabilities: Capabilities) -> tuple[Kinds, ...]:
+def _usual(demands: OtherSpeculationTable, capabilities: Capabilities) -> tuple[Kinds, ...]:
     """Every n-gram kind, one of them before MTP where the build takes several, and a draft model if there is one."""
     ngrams = [kind for kind in capabilities.kinds if kind.startswith(_NGRAM)]
     found: list[Kinds] = [(kind,) for kind in ngrams]
     if ngrams and MTP in capabilities.kinds and capabilities.chains:
         found.append((_CHAINED if _CHAINED in ngrams else ngrams[0], MTP))
-    return tuple(found) if own.draft_model is None else (*found, ("draft-simple",))
+    return tuple(found) if demands.draft_model is None else (*found, (_SMALL,))
 
 
 def evidence(study: Study) -> Evidence:
@@ -75,8 +86,8 @@ def _speedup(one: Variant, kind: str) -> Quantity:
 
 
 def _against(own: Variant, others: list[Variant]) -> Iterator[Quantity]:
-    """A kind that knows the answer already is no rival, unless there is no other."""
-    fair = [one for one in others if not _remembers(one)] or others
+    """A kind that may know the answer already is no rival."""
+    fair = [one for one in others if not _remembers(one)]
     speeds = {one.name: of_arm(one.campaign, Arm.MTP, lambda each: each.timings.tps) for one in (own, *fair)}
     if fair:
         best = max((one.name for one in fair), key=lambda name: speeds[name].log_mean)
@@ -92,7 +103,7 @@ def _must_draft(study: Study) -> Iterator[Check]:
 
 
 def _counted(drafting: list[Variant], others: list[Variant]) -> str:
-    return f"{len(drafting)} of {len(others)} other kinds drafted" if others else "this build has no other kind"
+    return f"{len(drafting)} of {len(others)} other kinds drafted"
 
 
 def _notices(study: Study) -> Iterator[str]:

@@ -53,7 +53,10 @@ def drafts_told(campaign: Campaign) -> bool:
 def in_turn(
     name: str, kind: str, unit: str, first: Estimate, second: Estimate, *, sides: tuple[str, str] | None = None
 ) -> Quantity:
-    """The second over the first, their n-th blocks being neighbours; what one lacks at its end is left out."""
+    """The second over the first, valid block by valid block; what one lacks at its end is left out.
+
+    They are neighbours unless a block between was invalid.
+    """
     return Quantity(
         name=name,
         kind=kind,

@@ -14,6 +14,8 @@ from pytest_mtp.core.suites.protocol import Arrangement, Design, studied
 from pytest_mtp.core.verdict import Outcome
 
 _WORDS, _NAME = 5, 6
+_FEWEST = 2
+"""Marks of another's text: of one alone, such as a line that every program has, chance may be the reason."""
 
 
 def design(profile: Profile, flag_set: str, slots: int) -> Design:
@@ -46,7 +48,7 @@ def evidence(study: Study) -> Evidence:
     """Throughput of both arms, tokens per step of every class at once over alone, and whose text is whose."""
     alone, together = (one.campaign for one in study.variants)
     throughput = in_turn(
-        "throughput", "throughput", "tok/s", *(_throughput(together, arm) for arm in (Arm.PLAIN, Arm.MTP))
+        "throughput", "throughput", "tokens/s", *(_throughput(together, arm) for arm in (Arm.PLAIN, Arm.MTP))
     )
     return Evidence(quantities=(throughput, *_drafts(alone, together)), checks=(_texts(alone, together),))
 
@@ -75,6 +77,11 @@ def _lasted_s(turn: list[Sample]) -> float:
 
 def _texts(alone: Campaign, together: Campaign) -> Check:
     """Whether what only another class says alone stands in an answer that was asked beside it."""
+    if not together.circumstances.greedy:
+        said = "answers are drawn by chance, so whose text is whose cannot be told"
+        return Check(name="texts", outcome=Outcome.NOT_TOLD, said=said)
+    if not all(any(_kept(alone, name)) for name in alone.classes):
+        return Check(name="texts", outcome=Outcome.INVALID, said="the texts of each prompt alone were not kept")
     owned = {name: _marks(" ".join(filter(None, _kept(alone, name)))) for name in alone.classes}
     leaks = [leak for name in together.classes for text in _kept(together, name) for leak in _leaks(name, text, owned)]
     if not leaks:
@@ -89,8 +96,8 @@ def _kept(campaign: Campaign, name: str) -> Iterator[str]:
 def _leaks(name: str, text: str, owned: Mapping[str, frozenset[str]]) -> Iterator[str]:
     foreign = _marks(text) - owned[name]
     for other, marks in owned.items():
-        if other != name and (found := sorted(foreign & marks)):
-            yield f"the answer to {name} says {found[0]!r}, as only that to {other} does"
+        if other != name and len(found := sorted(foreign & marks)) >= _FEWEST:
+            yield f"the answer to {name} says {found[0]!r} and {found[-1]!r}, as only that to {other} does"
             return
 
 

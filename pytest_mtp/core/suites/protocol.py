@@ -28,13 +28,27 @@ class Design:
     first: str = "plain"
     second: str = "mtp"
     arrangements: tuple[Arrangement, ...] = ()
-    """Measured block by block in turn; empty where the campaign of the flag set itself is the evidence."""
+    """Measured block by block in turn."""
+    fewest: int = 1
+    """Arrangements without which there is nothing to compare; 0 where the flag set's campaign is the evidence."""
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     demands: Mapping[str, float] = field(default_factory=dict)
     rounds: int | None = None
     """Blocks, where it is not the looks that say when to stop."""
     left_out: tuple[str, ...] = ()
     """What could not be asked, and why."""
+
+    @property
+    def of_gate(self) -> bool:
+        """Whether the campaign of the flag set itself is the evidence."""
+        return self.fewest == 0
+
+    @property
+    def lacking(self) -> str | None:
+        """Why there is nothing to compare; ``None`` where there is."""
+        if len(self.arrangements) >= self.fewest:
+            return None
+        return "; ".join(self.left_out) or "the profile names nothing to compare"
 
 
 def unmeasured(design: Design, gate: Gate) -> Study:

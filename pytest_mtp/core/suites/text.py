@@ -17,14 +17,15 @@ GATE = "same text"
 
 def design(profile: Profile, flag_set: str) -> Design:
     """The campaign of the flag set: its first answers are kept."""
-    return Design(suite=Suite.TEXT, flag_set=flag_set, demands={GATE: float(profile.suites.text.gate)})
+    return Design(suite=Suite.TEXT, flag_set=flag_set, fewest=0, demands={GATE: float(profile.suites.text.gate)})
 
 
 def evidence(study: Study) -> Evidence:
     """One check for all classes; each difference with where it begins."""
     campaign = study.variants[0].campaign
-    if campaign.circumstances.sampled:
-        return Evidence(notices=("answers are sampled, so their texts are not compared",))
+    if not campaign.circumstances.greedy:
+        said = "answers are drawn by chance, so their texts are not compared"
+        return Evidence(checks=(Check(name="texts", outcome=Outcome.NOT_TOLD, said=said),))
     differing = dict(_differences(campaign))
     same = len(campaign.classes) - len(differing)
     gated = bool(study.demands.get(GATE))

@@ -117,6 +117,7 @@ def _measured(campaign: Campaign) -> dict[str, str]:
         "started": campaign.started_at,
         "blocks that count": str(len(campaign.valid)),
         "blocks that do not": str(len(campaign.invalid)),
+        "blocks from before an interruption": str(campaign.resumed) if campaign.resumed else None,
         "weights read per token": _bytes(around.bytes_per_token),
         "memory of the cards": _bytes(around.card_memory_bytes),
         "bandwidth of the memory": f"{around.memory_bandwidth / 1e9:.1f} GB/s" if around.memory_bandwidth else None,

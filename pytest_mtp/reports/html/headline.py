@@ -60,7 +60,7 @@ def reasons(report: RunReport) -> tuple[tuple[Mark, str, str], ...]:
 
 
 def _not_passed(study: Study) -> bool:
-    return not study.verdict.outcome.passes
+    return not study.verdict.outcome.blameless
 
 
 def _of_study(study: Study) -> tuple[Mark, str, str]:

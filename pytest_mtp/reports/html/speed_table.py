@@ -84,6 +84,8 @@ def sentences(judged: Judged) -> Iterator[str]:
     if judged.again is not None:
         yield f"Classes below their limits were measured again: {len(judged.again.valid)} blocks of fresh starts."
     unequal = [one.prompt_class for one in judged.results if one.acceptance and not one.acceptance.repeatable]
+    if judged.campaign.circumstances.sampled:
+        unequal = []
     if unequal:
         yield f"Draft counts differ between equal requests, though they are greedy: {', '.join(unequal)}."
     sources = dict.fromkeys(one.source for one in judged.references.values())
