@@ -3,6 +3,7 @@
 What is only needed to measure is imported when something will be measured.
 """
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +29,12 @@ def prepare(config: pytest.Config) -> None:
         return
     _refuse_workers(config)
     from pytest_mtp.resolution import effective_profile
+    from pytest_mtp.runtime.cache import Cache
+    from pytest_mtp.runtime.journal import Journals
     from pytest_mtp.session import Run
 
-    config.stash[RUN] = Run(settings=settings, profile=effective_profile(settings))
+    journals = Journals(cache=Cache(settings.cache_dir), resume=settings.resume)
+    config.stash[RUN] = Run(settings=settings, profile=effective_profile(settings), journals=journals)
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args[:] = [str(_suites(config))]
     _trim_benchmark_table(config)
@@ -54,6 +58,8 @@ def parameters(config: pytest.Config, name: str) -> "list[Any]":
     return [pytest.param(flag_set, id=flag_set) for flag_set in dict.fromkeys(case.flag_set for case in found)]
 
 
+_CUT_SHORT = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
+
 DEAR = "mtp_dear"
 """The marker of what takes minutes."""
 
@@ -63,8 +69,8 @@ def leave_dear_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     run = config.stash.get(RUN, None)
     if run is None or run.settings.dear or DEAR in str(config.getoption("markexpr", "")):
         return
-    named = {str(config.invocation_params.dir / str(one).partition("::")[0]) for one in config.args}
-    dear = [item for item in items if item.get_closest_marker(DEAR) and str(item.path) not in named]
+    named = {(config.invocation_params.dir / str(one).partition("::")[0]).resolve() for one in config.args}
+    dear = [item for item in items if item.get_closest_marker(DEAR) and item.path.resolve() not in named]
     if dear:
         config.hook.pytest_deselected(items=dear)
         items[:] = [item for item in items if item not in dear]
@@ -83,11 +89,26 @@ def select_cases(session: pytest.Session) -> None:
 
 def conclude(run: "Run", session: pytest.Session) -> None:
     """End the run with its report; what cannot be written is said and fails the run, and never raises at its end."""
+    over = session.exitstatus not in _CUT_SHORT
     try:
-        run.conclude()
+        run.conclude(over=over)
     except MtpError as error:
         session.config.get_terminal_writer().line(f"\n{error}", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        over = False
+    run.let_go(over=over)
+
+
+@contextmanager
+def measuring(config: pytest.Config) -> "Iterator[None]":
+    """The tests, where they measure: SIGTERM and a closed terminal end them as Ctrl-C does."""
+    if config.stash.get(RUN, None) is None:
+        yield
+        return
+    from pytest_mtp.runtime.interrupt import sigterm_as_ctrl_c
+
+    with sigterm_as_ctrl_c():
+        yield
 
 
 def _cases_of(item: pytest.Item, run: "Run") -> "Iterator[Case]":

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from pytest_mtp.core.amount import counted
 from pytest_mtp.reports.line import Line, Tone
 from pytest_mtp.reports.terminal import lines, wrapped
 
@@ -25,7 +26,7 @@ _MARKUP: dict[Tone, dict[str, bool]] = {
 def write(run: "Run", reporter: "TerminalReporter") -> None:
     """The table of verdicts with what to do next, or what became of an unfinished campaign."""
     report = run.report()
-    if report is None and run.unfinished is None:
+    if report is None and run.unfinished is None and not run.resumable:
         return
     reporter.section("multi-token prediction", sep="=")
     if report is not None:
@@ -34,8 +35,11 @@ def write(run: "Run", reporter: "TerminalReporter") -> None:
         for line in wrapped(_of_night(run.night), reporter._tw.fullwidth):
             reporter.write_line(line.text, **_MARKUP[line.tone])
     if run.unfinished is not None:
-        blocks = len(run.unfinished.valid)
-        reporter.write_line(f"{run.unfinished.flag_set}: interrupted after {blocks} valid blocks; nothing was judged.")
+        said = counted(len(run.unfinished.valid), "valid block")
+        reporter.write_line(f"{run.unfinished.flag_set}: interrupted after {said}; nothing was judged.")
+    if run.resumable:
+        said = counted(run.resumable, "finished block")
+        reporter.write_line(f"{said} kept: the same command with --mtp-resume goes on.")
     if run.settings.json is not None and report is not None:
         reporter.write_line(f"Report: {run.settings.json} (judge it again with: pytest-mtp report {run.settings.json})")
 

@@ -10,6 +10,7 @@ from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.card import may_spill, memory_of
 from pytest_mtp.core.footprint import DEVICE_MARGIN, footprint
 from pytest_mtp.core.isolation import Isolation
+from pytest_mtp.core.model import ModelKind, parse_model
 from pytest_mtp.core.profile import Profile, PromptClass
 from pytest_mtp.core.sample import Circumstances
 from pytest_mtp.core.served_tables import Serving
@@ -22,6 +23,7 @@ from pytest_mtp.equipment import Equipment
 from pytest_mtp.runtime.bandwidth import read_bandwidth
 from pytest_mtp.runtime.cards import hold, telemetry_source
 from pytest_mtp.runtime.machine import memory
+from pytest_mtp.runtime.models import phantom_spec
 from pytest_mtp.runtime.plan import Plan, Seat, against
 from pytest_mtp.runtime.process import accelerator_environment
 from pytest_mtp.runtime.telemetry import watch_of
@@ -54,7 +56,7 @@ def campaign_plan(
         request=profile.request,
         measure=profile.measure,
         isolation=isolation,
-        folder=equipment.logs,
+        logs=equipment.logs,
         looks=profile.gates.looks,
         replacements=profile.gates.replacements,
         conditions=Conditions(
@@ -84,13 +86,18 @@ def _circumstances(
         model_label=equipment.model.label,
         fingerprint=equipment.machine.slug,
         isolation=Isolation.AUTO.value,
-        flags={} if equipment.running else _flags(spec),
+        flags=_asked(spec) if equipment.running else _flags(spec) | _asked(spec) | _walls(equipment),
         request=profile.request.as_circumstances(),
         prompts={one.name: hashlib.sha256(one.prompt.encode()).hexdigest()[:16] for one in classes},
         bytes_per_token=None if equipment.header is None else bytes_per_token(equipment.header),
         card_memory_bytes=memory_of(cards),
         memory_bandwidth=cards[0].memory_bandwidth if cards else None,
     )
+
+
+def _walls(equipment: Equipment) -> dict[str, str]:
+    """What stands between the servers and the machine: it may cost speed, so it is part of a baseline's key."""
+    return {"isolated": "bubblewrap"} if equipment.isolated else {}
 
 
 def _seat(arm: Arm, spec: ServerSpec, equipment: Equipment) -> Seat:
@@ -101,6 +108,19 @@ def comparison_plan(settings: Settings, profile: Profile, head: Plan, base: Plan
     """Both plans in the same blocks, with a control; side by side where the memory holds all five servers."""
     seats = (*head.seats, *base.seats, base.seat(Arm.MTP))
     return against(head, base, _isolation(settings, profile, seats))
+
+
+def expected_tau(settings: Settings, profile: Profile, plan: Plan) -> dict[str, float]:
+    """Tokens per step of a sound phantom, by arithmetic; nothing for other models."""
+    if profile.serving is not Serving.LLAMA_CPP:
+        return {}
+    spec = parse_model(settings.model or profile.model.spec)
+    chosen = profile.flag_sets[plan.flag_set]
+    if spec.kind is not ModelKind.PHANTOM or not chosen.by_arithmetic:
+        return {}
+    phantom = phantom_spec(parse_model("phantom"), profile.model.phantom)
+    walks = {one.name: phantom.expected(one.name, plan.request.tokens, chosen.n_max) for one in plan.classes}
+    return {name: walk.tau for name, walk in walks.items()}
 
 
 def _isolation(settings: Settings, profile: Profile, seats: Sequence[Seat]) -> Isolation:
@@ -127,8 +147,15 @@ def _flags(spec: ServerSpec) -> dict[str, str]:
         if spec.speculation.synth_rates:
             flags["synth_rates"] = ",".join(f"{rate:g}" for rate in spec.speculation.synth_rates)
         flags |= _further(spec.speculation)
-    # Whatever came later is named only where it is set, so that what is on record keeps its key.
-    return {**flags, "sampled": "true"} if spec.sampled else flags
+    return flags
+
+
+def _asked(spec: ServerSpec) -> dict[str, str]:
+    """What belongs to the requests, so that it is known of servers that run already too.
+
+    Whatever came later is named only where it is set, so that what is on record keeps its key.
+    """
+    return {"sampled": "true"} if spec.sampled else {}
 
 
 def _further(speculation: Speculation) -> dict[str, str]:

@@ -12,6 +12,8 @@ from pytest_mtp.core.status import STOPPED_BISECT
 from pytest_mtp.errors import MtpError
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from _pytest.terminal import TerminalReporter
 
 pytest_plugins = ("pytest_mtp.fixtures",)
@@ -49,6 +51,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Measure only what the selected tests ask for."""
     collection.select_cases(session)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> "Generator[None, object, object]":
+    """End politely, also where another program or a closed terminal asks for it."""
+    with collection.measuring(session.config):
+        return (yield)
 
 
 def pytest_terminal_summary(terminalreporter: "TerminalReporter", config: pytest.Config) -> None:

@@ -12,11 +12,9 @@ from pytest_mtp.core.case import Case, cases
 from pytest_mtp.core.comparison import Compared, decided
 from pytest_mtp.core.fingerprint import Fingerprint
 from pytest_mtp.core.judge import enough, flagged
-from pytest_mtp.core.model import ModelKind, parse_model
 from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
 from pytest_mtp.core.sample import Campaign
-from pytest_mtp.core.served_tables import Serving
 from pytest_mtp.core.settings import Settings, Update, Vary
 from pytest_mtp.core.side import Side
 from pytest_mtp.core.study import Study
@@ -27,10 +25,10 @@ from pytest_mtp.core.yardsticks import Yardsticks
 from pytest_mtp.equipment import Equipment, opposite, to_itself
 from pytest_mtp.errors import MtpError, SettingsError
 from pytest_mtp.night import Night, night
-from pytest_mtp.planning import campaign_plan, comparison_plan
+from pytest_mtp.planning import campaign_plan, comparison_plan, expected_tau
 from pytest_mtp.recording import baseline_notices, put_on_record
+from pytest_mtp.runtime.journal import Journals
 from pytest_mtp.runtime.measure import run_campaign
-from pytest_mtp.runtime.models import phantom_spec
 from pytest_mtp.runtime.plan import Measured, Plan
 from pytest_mtp.runtime.progress import Progress
 from pytest_mtp.runtime.store import Baselines, write_json
@@ -64,6 +62,10 @@ class Run:
     """That of the base, once a comparison has got it ready."""
     studies: dict[tuple[str, str], Study] = field(default_factory=dict)
     """What the further suites found, by flag set and title."""
+    journals: Journals | None = None
+    """Where finished blocks are kept until the run is over; ``None`` keeps none."""
+    resumable: int = 0
+    """Finished blocks of a run that was interrupted, lacked time, or could not write what it found."""
 
     def result(self, case: Case, equipment: Callable[[], Equipment], progress: Progress) -> ClassResult:
         """The result of one case, measuring its campaign the first time."""
@@ -87,10 +89,10 @@ class Run:
         key = design.flag_set, study.title
         if key in self.studies:
             return self.studies[key]
-        if design.arrangements:
-            found = self._study(design, study, equipment(), progress)
-        else:
+        if design.of_gate:
             found = judged_study(study, self.conclusion(design.flag_set, equipment, progress).campaign)
+        else:
+            found = self._study(design, study, equipment(), progress)
         self.studies[key] = found
         return found
 
@@ -104,6 +106,7 @@ class Run:
                 locked_mhz=locked_mhz,
                 deadline=self.deadline,
                 started_at=_now(),
+                journals=self.journals,
                 progress=lambda text: progress(f"{study.title}: {text}"),
             )
             return measure_study(design, study, bench)
@@ -138,14 +141,20 @@ class Run:
             studies=tuple(self.studies.values()),
         )
 
-    def conclude(self) -> None:
-        """Write the whole report where it was asked for, and hold the run against its history."""
+    def conclude(self, *, over: bool) -> None:
+        """Write the report where it was asked for, and hold a run that is over against its history."""
         report = self.report()
         if report is None:
             return
         if self.settings.json is not None:
             write_json(self.settings.json, report)
-        self.night = night(self.settings, report)
+        if over:
+            self.night = night(self.settings, report)
+
+    def let_go(self, *, over: bool) -> None:
+        """Forget the finished blocks of a run that is over; else they stay, to be taken up."""
+        if self.journals is not None:
+            self.resumable = self.journals.close(over=over)
 
     @property
     def lost(self) -> bool:
@@ -213,7 +222,7 @@ class Run:
                 plan,
                 classes=tuple(one for one in plan.classes if one.name in lost),
                 looks=(blocks,),
-                folder=plan.folder / "again",
+                part="again",
             )
             fresh = self._campaign(
                 repeated,
@@ -237,7 +246,7 @@ class Run:
         wanted = {case.prompt_class for case in self.selected if case.flag_set == flag_set}
         classes = tuple(one for one in self.profile.classes if one.name in wanted)
         plan = campaign_plan(self.settings, self.profile, equipment, flag_set, classes, locked_mhz)
-        return replace(plan, deadline=self.deadline)
+        return replace(plan, deadline=self.deadline, journals=self.journals)
 
     def _unjudged(self, plan: Plan, baselines: Baselines, started_at: str) -> Judged:
         """What the campaign will be held against, found before it is measured."""
@@ -247,7 +256,7 @@ class Run:
             campaign=empty,
             gate=self.profile.gates,
             floors={one.name: one.floor for one in plan.classes if one.floor is not None},
-            expected_tau=self._expected_tau(plan),
+            expected_tau=expected_tau(self.settings, self.profile, plan),
             references={one.name: one.reference for one in plan.classes if one.reference is not None},
             sessions=tuple(replace(one, campaign=narrowed(one.campaign, empty)) for one in recorded),
             notices=baseline_notices(file.mismatch(empty), recorded, empty),
@@ -274,18 +283,6 @@ class Run:
         judged = self.judged[flag_set]
         recorded = [judged.campaign] if flag_set in self.recorded else []
         return calibration([*(one.campaign for one in judged.sessions), *recorded])
-
-    def _expected_tau(self, plan: Plan) -> dict[str, float]:
-        """Tokens per step of a sound phantom, by arithmetic; nothing for other models."""
-        if self.profile.serving is not Serving.LLAMA_CPP:
-            return {}
-        spec = parse_model(self.settings.model or self.profile.model.spec)
-        chosen = self.profile.flag_sets[plan.flag_set]
-        if spec.kind is not ModelKind.PHANTOM or not chosen.by_arithmetic:
-            return {}
-        phantom = phantom_spec(parse_model("phantom"), self.profile.model.phantom)
-        walks = {one.name: phantom.expected(one.name, plan.request.tokens, chosen.n_max) for one in plan.classes}
-        return {name: walk.tau for name, walk in walks.items()}
 
 
 def _now() -> str:

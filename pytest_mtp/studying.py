@@ -13,6 +13,7 @@ from pytest_mtp.core.suites.protocol import Arrangement, Design
 from pytest_mtp.core.verdict import Outcome
 from pytest_mtp.equipment import Equipment
 from pytest_mtp.planning import campaign_plan
+from pytest_mtp.runtime.journal import Journals
 from pytest_mtp.runtime.measure import run_in_turn
 from pytest_mtp.runtime.plan import Measured, Plan
 from pytest_mtp.runtime.progress import Progress
@@ -27,6 +28,7 @@ class Bench:
     locked_mhz: int | None
     deadline: float | None
     started_at: str
+    journals: Journals | None
     progress: Progress
 
 
@@ -41,12 +43,12 @@ def measure_study(design: Design, unmeasured: Study, bench: Bench) -> Study:
 
 
 def _measured(design: Design, unmeasured: Study, bench: Bench, turn: str) -> Study:
-    plans = {one.name: _plan(one, design, bench, turn) for one in design.arrangements}
-    last = design.rounds or unmeasured.gate.looks[-1]
+    looks = unmeasured.gate.looks if design.rounds is None else (design.rounds,)
+    plans = {one.name: _plan(one, design, bench, turn, looks) for one in design.arrangements}
 
     def done(so_far: Measured) -> bool:
         campaign = so_far[Side.HEAD]
-        return bool(campaign.failures) or len(campaign.valid) >= last
+        return bool(campaign.failures) or len(campaign.valid) >= looks[-1]
 
     study = unmeasured
     progress = bench.progress if turn == "first" else lambda text: bench.progress(f"again, in fresh starts: {text}")
@@ -61,9 +63,9 @@ def _variants(campaigns: Mapping[str, Campaign]) -> tuple[Variant, ...]:
     return tuple(Variant(name=name, campaign=campaign) for name, campaign in campaigns.items())
 
 
-def _plan(one: Arrangement, design: Design, bench: Bench, turn: str) -> Plan:
+def _plan(one: Arrangement, design: Design, bench: Bench, turn: str, looks: tuple[int, ...]) -> Plan:
     settings, classes = bench.settings, one.profile.classes
     plan = campaign_plan(settings, one.profile, bench.equipment, one.flag_set, classes, bench.locked_mhz)
     names = (design.suite.value, design.subject, one.name, turn)
-    folder = plan.folder / re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(names))
-    return replace(plan, folder=folder, deadline=bench.deadline)
+    part = re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(filter(None, names)))
+    return replace(plan, part=part, looks=looks, deadline=bench.deadline, journals=bench.journals)

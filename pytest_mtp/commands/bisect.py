@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pytest_mtp.commands.bisect_row import Row, commits, described, versions
 from pytest_mtp.commands.bisect_trial import Trial, answered
+from pytest_mtp.commands.resuming import keeping_blocks
 from pytest_mtp.commands.subject import subject
 from pytest_mtp.core.bisection import Answer, Effect, Found, Quantity, Sense, differs
 from pytest_mtp.core.built_paths import built_paths
@@ -94,7 +95,9 @@ def measure(source: str, good: str, parsed: argparse.Namespace) -> "RunReport":
     wish = _wish(parsed, good)
     line = ProgressLine(sys.stderr)
     try:
-        return compared_run(replace(wish.settings, source=source, compare_to=good), wish.profile, line.show)
+        settings = replace(wish.settings, source=source, compare_to=good, resume=True)
+        with keeping_blocks(settings) as journals:
+            return compared_run(settings, wish.profile, line.show, journals)
     finally:
         line.clear()
 
@@ -112,7 +115,7 @@ def _wish(parsed: argparse.Namespace, good: str) -> _Wish:
     from pytest_mtp.commands.compare import narrowed
 
     settings, profile = subject(argparse.Namespace(**{**vars(parsed), "mtp_source": good}))
-    names = settings.flag_sets or tuple(profile.flag_sets)[:1]
+    names = settings.flag_sets or profile.measured()[:1]
     if len(names) > 1:
         raise SettingsError(f"A bisect is of one flag set, not of {', '.join(names)}.")
     wanted = Wanted(

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_mtp.commands.resuming import keeping_blocks
 from pytest_mtp.commands.soundness import judging
 from pytest_mtp.commands.subject import add_subject, settings_of
 from pytest_mtp.core.settings import Settings, Vary
@@ -23,6 +24,7 @@ from pytest_mtp.options import add_plain
 if TYPE_CHECKING:
     from pytest_mtp.core.profile import Profile
     from pytest_mtp.core.run_report import RunReport
+    from pytest_mtp.runtime.journal import Journals
     from pytest_mtp.runtime.progress import Progress
 
 HELP = "say whether a branch, model or flag set makes MTP slower than another, both measured now"
@@ -34,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("base", metavar="BASE", help="a source (or what --vary says), or a stored report")
     parser.add_argument("head", metavar="HEAD", help="what is judged against it")
     add_subject(parser)
-    add_plain(parser, "flag-set", "vary", "tier", "equivalence", "isolation", "max-time", "json")
+    add_plain(parser, "flag-set", "vary", "tier", "equivalence", "isolation", "isolate", "max-time", "resume", "json")
     parser.add_argument(
         "--class",
         dest="classes",
@@ -54,12 +56,13 @@ def run(parsed: argparse.Namespace) -> int:
     from pytest_mtp.runtime.store import write_json, write_text
 
     line = ProgressLine(sys.stderr)
-    try:
-        report = _stored(parsed) or _measured(parsed, line.show)
-    finally:
-        line.clear()
-    if parsed.mtp_json is not None:
-        write_json(Path(parsed.mtp_json), report)
+    with keeping_blocks(settings_of(parsed)) as journals:
+        try:
+            report = _stored(parsed) or _measured(parsed, line.show, journals)
+        finally:
+            line.clear()
+        if parsed.mtp_json is not None:
+            write_json(Path(parsed.mtp_json), report)
     if parsed.markdown is not None:
         write_text(parsed.markdown, comment(report))
     for one in lines(report, shutil.get_terminal_size().columns):
@@ -75,7 +78,7 @@ def status(report: "RunReport") -> int:
     return UNDECIDED if any(one.open for one in outcomes) else 0
 
 
-def compared_run(settings: Settings, profile: "Profile", progress: "Progress") -> "RunReport":
+def compared_run(settings: Settings, profile: "Profile", progress: "Progress", journals: "Journals") -> "RunReport":
     """Measure ``settings`` against its ``compare_to``; SourceError, BuildError and the like where one cannot be had."""
     from pytest_mtp.core.case import cases
     from pytest_mtp.equipment import equip
@@ -83,7 +86,7 @@ def compared_run(settings: Settings, profile: "Profile", progress: "Progress") -
     from pytest_mtp.session import Run
 
     with tempfile.TemporaryDirectory(prefix="pytest-mtp-compare-") as folder:
-        session = Run(settings=settings, profile=profile, selected=cases(profile, settings))
+        session = Run(settings=settings, profile=profile, selected=cases(profile, settings), journals=journals)
         equipment = equip(settings, profile, Cache(settings.cache_dir), Path(folder), progress)
         for flag_set in profile.measured(settings.flag_sets):
             session.conclusion(flag_set, lambda: equipment, progress)
@@ -101,11 +104,11 @@ def narrowed(profile: "Profile", names: list[str]) -> "Profile":
     return replace(profile, classes=tuple(one for one in profile.classes if one.name in names)) if names else profile
 
 
-def _measured(parsed: argparse.Namespace, progress: "Progress") -> "RunReport":
+def _measured(parsed: argparse.Namespace, progress: "Progress", journals: "Journals") -> "RunReport":
     from pytest_mtp.resolution import effective_profile
 
     settings = _settings(parsed)
-    return compared_run(settings, narrowed(effective_profile(settings), parsed.classes), progress)
+    return compared_run(settings, narrowed(effective_profile(settings), parsed.classes), progress, journals)
 
 
 def _settings(parsed: argparse.Namespace) -> Settings:

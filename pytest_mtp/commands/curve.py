@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_mtp.commands.resuming import keeping_blocks
+from pytest_mtp.commands.soundness import judging
 from pytest_mtp.commands.subject import add_subject, subject
 from pytest_mtp.core.cost_curve import rates_of
 from pytest_mtp.core.curve_report import CURVE_VERSION, CurveReport, MeasuredPoint
@@ -33,6 +35,7 @@ from pytest_mtp.options import add_plain
 if TYPE_CHECKING:
     from pytest_mtp.core.build_spec import Build
     from pytest_mtp.equipment import Equipment
+    from pytest_mtp.runtime.journal import Journals
     from pytest_mtp.runtime.plan import Measured, Plan
     from pytest_mtp.runtime.progress import Progress
 
@@ -45,7 +48,7 @@ _BENCH_TIMEOUT_S = 1800.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Take a profile and what overrides it, and how much is measured."""
     add_subject(parser)
-    add_plain(parser, "flag-set", "isolation", "max-time", "json")
+    add_plain(parser, "flag-set", "isolation", "max-time", "resume", "json")
     parser.add_argument("--prompt-class", metavar="NAME", help="class to ask (default: the profile's first)")
     parser.add_argument(
         "--points", type=int, default=_POINTS, metavar="N", help="acceptances to measure (default: %(default)s)"
@@ -65,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(parsed: argparse.Namespace) -> int:
     """Measure the curve, show its page, and write it where --json says."""
     from pytest_mtp.reports.curve import page
+    from pytest_mtp.reports.escaping import one_line
     from pytest_mtp.runtime.progress import ProgressLine
     from pytest_mtp.runtime.store import load_curve, write_json
 
@@ -75,14 +79,16 @@ def run(parsed: argparse.Namespace) -> int:
     else:
         wish = _wish(parsed)
         line = ProgressLine(sys.stderr)
-        try:
-            report = _measured(wish, line.show)
-        finally:
-            line.clear()
-        if wish.settings.json is not None:
-            write_json(wish.settings.json, report)
-    for text in page(report, shutil.get_terminal_size().columns, then):
-        sys.stdout.write(f"{text}\n")
+        with keeping_blocks(wish.settings) as journals:
+            try:
+                report = _measured(wish, line.show, journals)
+            finally:
+                line.clear()
+            if wish.settings.json is not None:
+                write_json(wish.settings.json, report)
+    with judging(str(parsed.read or "The curve")):
+        lines = list(page(report, shutil.get_terminal_size().columns, then))
+    sys.stdout.write("".join(f"{one_line(text)}\n" for text in lines))
     return 0
 
 
@@ -108,7 +114,7 @@ def _wish(parsed: argparse.Namespace) -> _Wish:
             raise SettingsError(f"{name} is {value}; it must be at least {least}.")
     if len(settings.flag_sets) > 1:
         raise SettingsError(f"A curve is of one flag set, not of {', '.join(settings.flag_sets)}.")
-    name = settings.flag_sets[0] if settings.flag_sets else next(iter(profile.flag_sets))
+    name = profile.measured(settings.flag_sets)[0]
     chosen = profile.flag_sets[name]
     return _Wish(
         settings=settings,
@@ -135,13 +141,13 @@ def _class(profile: Profile, name: str | None) -> PromptClass:
     return profile.classes[0] if name is None else profile.prompt_class(name)
 
 
-def _measured(wish: _Wish, progress: "Progress") -> CurveReport:
+def _measured(wish: _Wish, progress: "Progress", journals: "Journals") -> CurveReport:
     from pytest_mtp.session import TOOL
 
     with tempfile.TemporaryDirectory(prefix="pytest-mtp-curve-") as folder:
         equipment, made, notices = _equipment(wish, Path(folder), progress)
         with _to_itself(equipment, progress):
-            plans = _plans(wish, equipment)
+            plans = _plans(wish, equipment, journals)
             campaigns = _campaigns(plans, wish.blocks, progress)
             points = tuple(_point(wish, plan, one) for plan, one in zip(plans, campaigns, strict=True))
             shape = BenchShape.lasting(wish.drafting.n_max + 1, _plain_tps(wish, campaigns))
@@ -193,7 +199,7 @@ def _to_itself(equipment: "Equipment", progress: "Progress") -> Iterator[None]:
         yield
 
 
-def _plans(wish: _Wish, equipment: "Equipment") -> "tuple[Plan, ...]":
+def _plans(wish: _Wish, equipment: "Equipment", journals: "Journals") -> "tuple[Plan, ...]":
     """A campaign for every point, all with the same deadline."""
     from pytest_mtp.planning import campaign_plan
 
@@ -203,7 +209,7 @@ def _plans(wish: _Wish, equipment: "Equipment") -> "tuple[Plan, ...]":
         campaign_plan(wish.settings, wish.profile, equipment, name, (wish.prompt_class,), None)
         for name in wish.profile.flag_sets
     )
-    return tuple(replace(plan, looks=(wish.blocks,), deadline=deadline) for plan in plans)
+    return tuple(replace(plan, looks=(wish.blocks,), deadline=deadline, journals=journals) for plan in plans)
 
 
 def _campaigns(plans: "Sequence[Plan]", blocks: int, progress: "Progress") -> tuple[Campaign, ...]:

@@ -128,8 +128,10 @@ def _files(words: list[str]) -> dict[str, Path]:
 
 
 def _document(path: Path) -> Any:
+    from pytest_mtp.runtime.store import content_of
+
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(content_of(path).decode())
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} cannot be imported: {error}. Give a JSON file.") from error
 

@@ -21,11 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Show every table."""
+    from pytest_mtp.reports.escaping import one_line
     from pytest_mtp.reports.published import lines
     from pytest_mtp.runtime.store import load_published
 
     width = shutil.get_terminal_size().columns
     for number, table in enumerate(load_published(parsed.file)):
-        said = [part for line in lines(table) for part in (textwrap.wrap(line, width) if len(line) > width else [line])]
+        shown = list(map(one_line, lines(table)))
+        said = [part for line in shown for part in (textwrap.wrap(line, width) if len(line) > width else [line])]
         sys.stdout.write("\n".join([*([""] if number else []), *said]) + "\n")
     return 0

@@ -102,7 +102,7 @@ def _wish(parsed: argparse.Namespace) -> _Wish:
     return _Wish(
         settings=settings,
         profile=profile,
-        flag_set=settings.flag_sets[0] if settings.flag_sets else next(iter(profile.flag_sets)),
+        flag_set=profile.measured(settings.flag_sets)[0],
         arm=Arm(parsed.arm),
         host=host,
         port=None if parsed.cli else _port(host, parsed.port, profile.server.serve_port),

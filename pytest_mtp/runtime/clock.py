@@ -3,12 +3,13 @@
 import time
 from dataclasses import dataclass, field
 
+from pytest_mtp.core.amount import counted
 from pytest_mtp.runtime.progress import Progress
 
 _IN_MINUTES_FROM_S = 90
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class CampaignClock:
     """Runs from its making; told of every block."""
 
@@ -16,6 +17,10 @@ class CampaignClock:
     looks: tuple[int, ...]
     deadline: float | None
     """``time.monotonic()`` after which no further block starts; ``None`` is never."""
+    least_s: float = 0.0
+    """What a block takes at least."""
+    ended: bool = False
+    """Whether there was no time for another block."""
     _began: float = field(default_factory=time.monotonic)
     _blocks: int = 0
 
@@ -29,9 +34,10 @@ class CampaignClock:
 
     def spent(self, valid: int) -> str | None:
         """Why the next block must not start; ``None`` while there is time for it."""
-        if self.deadline is None or time.monotonic() + (self._block_s or 0.0) <= self.deadline:
+        if self.deadline is None or time.monotonic() + max(self._block_s or 0.0, self.least_s) <= self.deadline:
             return None
-        return f"the time limit ended it after {valid} valid blocks (--mtp-max-time)"
+        self.ended = True
+        return f"the time limit ended it after {counted(valid, 'valid block')} (--mtp-max-time)"
 
     def prefix(self, done: int, progress: Progress) -> Progress:
         """``progress`` with the block and the time left in front; ``done`` is the number of valid blocks."""

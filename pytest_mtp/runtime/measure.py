@@ -3,7 +3,7 @@
 When to stop is the caller's to decide; what broke a precondition makes a block INVALID, never a number.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
@@ -38,11 +38,21 @@ class _ArmFailed(Exception):
 def run_campaign(
     plan: Plan, started_at: str, enough: Callable[[Measured], bool], progress: Progress
 ) -> Iterator[Measured]:
-    """Yield what was measured after every block, until ``enough``, the deadline, or hope is gone of valid blocks."""
-    measured = plan.empty(started_at)
-    clock = CampaignClock(flag_set=plan.flag_set, looks=plan.looks, deadline=plan.deadline)
+    """Yield what was measured, before the first block and after every one.
+
+    It ends when that is ``enough``, at the deadline, or when hope is gone of valid blocks. Before the first block there
+    is what an interrupted run left, where that is taken up.
+    """
+    measured, journal = plan.empty(started_at), plan.journal(progress)
+    if journal is not None:
+        measured = journal.taken_up(measured)
+    yield measured
+    clock = CampaignClock(plan.flag_set, plan.looks, plan.deadline, plan.least_s)
     while measured[Side.HEAD].stopped is None and not enough(measured):
         measured = _with_next_block(measured, plan, clock, progress)
+        if journal is not None:
+            journal.keep(measured)
+            journal.out_of_time = clock.ended
         yield measured
 
 
@@ -51,18 +61,26 @@ def run_in_turn(
 ) -> Iterator[dict[str, Campaign]]:
     """A block of every plan, then again, until all are done: the n-th blocks of all meet the same weather.
 
-    Yields the campaigns, by the names of their plans, after every round.
+    Yields the campaigns, by the names of their plans, after every round; of an interrupted run also before the first.
     """
     running = {name: run_campaign(plan, started_at, done, progress) for name, plan in plans.items()}
-    campaigns = {name: plan.empty(started_at)[Side.HEAD] for name, plan in plans.items()}
+    campaigns = {name: next(one)[Side.HEAD] for name, one in running.items()}
+    if any(one.blocks for one in campaigns.values()) and _level(campaigns.values()):
+        yield dict(campaigns)
     while running:
-        for name in tuple(running):
+        # An interrupted round goes on where it was.
+        fewest = min(len(campaigns[name].blocks) for name in running)
+        for name in [one for one in running if len(campaigns[one].blocks) == fewest]:
             measured = next(running[name], None)
             if measured is None:
                 del running[name]
             else:
                 campaigns[name] = measured[Side.HEAD]
         yield dict(campaigns)
+
+
+def _level(campaigns: Iterable[Campaign]) -> bool:
+    return len({len(one.blocks) for one in campaigns}) == 1
 
 
 def _with_next_block(measured: Measured, plan: Plan, clock: CampaignClock, progress: Progress) -> Measured:
@@ -174,7 +192,7 @@ def _alternate(plan: Plan, index: int, order: Order, progress: Progress) -> tupl
 
 @contextmanager
 def _started(plan: Plan, seat: Seat, name: str, progress: Progress) -> Iterator[Running]:
-    """A server, up, proven to be its arm and warm; ``_ArmFailed`` when it cannot be had."""
+    """A server, up, proven to be its arm and warm; ``_ArmFailed`` or MeasureError when it cannot be had."""
     progress(f"{seat} starting")
     with ExitStack() as stack:
         try:
@@ -182,7 +200,7 @@ def _started(plan: Plan, seat: Seat, name: str, progress: Progress) -> Iterator[
             way = seat.launch.run(folder, plan.measure.start_timeout_s, plan.environment)
             server = stack.enter_context(way)
         except ServerError as error:
-            raise _ArmFailed(seat, Stage.START, explained(str(error), seat.header, error.log_tail)) from error
+            raise _arm_failed(seat, Stage.START, explained(str(error), seat.header, error.log_tail)) from error
         _warm_up(plan, server, seat, progress)
         yield server
 
@@ -193,7 +211,17 @@ def _warm_up(plan: Plan, server: Running, seat: Seat, progress: Progress) -> Non
         for turn in range(plan.measure.warmup):
             server.ask(request_of(plan, plan.classes[turn % len(plan.classes)], server))
     except (ServerError, MeasureError) as error:
-        raise _ArmFailed(seat, Stage.WARM_UP, str(error)) from error
+        raise _arm_failed(seat, Stage.WARM_UP, str(error)) from error
+
+
+def _arm_failed(seat: Seat, stage: Stage, message: str) -> Exception:
+    """A finding about a server of ours; one that others started, use and may end only spoils its block."""
+    if seat.launch.ours:
+        return _ArmFailed(seat, stage, message)
+    return MeasureError(
+        f"the {seat} server, which was started elsewhere, failed in {stage.value}, which says nothing about MTP: "
+        f"{message}"
+    )
 
 
 def _start(server: Running, samples: Sequence[Sample], telemetry: Telemetry) -> Start:

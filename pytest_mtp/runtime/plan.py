@@ -1,7 +1,7 @@
 """All that a campaign needs before its first server starts."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from pytest_mtp.core.gguf_header import Header
@@ -15,7 +15,9 @@ from pytest_mtp.core.server_spec import Arm, ServerSpec
 from pytest_mtp.core.side import Side
 from pytest_mtp.core.validity import Conditions
 from pytest_mtp.runtime.filler import Filler
+from pytest_mtp.runtime.journal import Journal, Journals
 from pytest_mtp.runtime.launch import Launch
+from pytest_mtp.runtime.progress import Progress
 from pytest_mtp.runtime.telemetry.absent import Absent
 from pytest_mtp.runtime.telemetry.protocol import Watch
 
@@ -50,8 +52,10 @@ class Plan:
     measure: MeasureTable
     isolation: Isolation
     """Not AUTO: resolved by the caller."""
-    folder: Path
-    """Where logs and key files of this campaign's servers go."""
+    logs: Path
+    """Where the run's servers have their logs and key files."""
+    part: str = ""
+    """What tells the campaign from the run's others of this flag set; empty for the gate's own."""
     looks: tuple[int, ...]
     replacements: int
     deadline: float | None = None
@@ -66,6 +70,39 @@ class Plan:
     """Running text for prompts of a given length."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables that the servers see besides those of this process: the cards that they are held to."""
+    journals: Journals | None = None
+    """Where finished blocks are kept until the run is over; ``None`` keeps none."""
+
+    @property
+    def folder(self) -> Path:
+        """Where logs and key files of this campaign's servers go."""
+        return self.logs / self.part
+
+    @property
+    def least_s(self) -> float:
+        """What a block takes at least, where it goes by time."""
+        lives = len(self.seats) if self.isolation is Isolation.ALTERNATE else 1
+        return (self.measure.for_s or 0.0) * lives
+
+    @property
+    def recipe(self) -> dict[str, object]:
+        """All that a block depends on, as JSON values: blocks of equal recipes belong to one campaign."""
+        return {
+            "name": "-".join(filter(None, (self.flag_set, self.part))),
+            "flag_set": self.flag_set,
+            "part": self.part,
+            "seats": {str(seat): seat.launch.identity for seat in self.seats},
+            "circumstances": {side.value: asdict(one) for side, one in self.circumstances.items()},
+            "classes": [one.name for one in self.classes],
+            "measure": {name: str(value) for name, value in asdict(self.measure).items()},
+            "looks": list(self.looks),
+            "replacements": self.replacements,
+            "locked_mhz": self.conditions.locked_mhz,
+        }
+
+    def journal(self, progress: Progress) -> Journal | None:
+        """What keeps this campaign's blocks; ``None`` where they are not kept."""
+        return None if self.journals is None else self.journals.of(self.recipe, progress)
 
     def seat(self, arm: Arm, side: Side = Side.HEAD) -> Seat:
         """The server of one arm."""

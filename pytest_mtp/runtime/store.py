@@ -12,12 +12,12 @@ from pytest_mtp.core.curve_report import CurveReport
 from pytest_mtp.core.fingerprint import Fingerprint
 from pytest_mtp.core.published import PublishedTable
 from pytest_mtp.core.run_report import RunReport, migrated
-from pytest_mtp.errors import InputError
+from pytest_mtp.errors import InputError, MtpError
 
 T = TypeVar("T")
 
-MOST_BYTES = 256 * 2**20
-"""Far above any run; what is larger is none, and reading it would take the memory of the machine."""
+MOST_BYTES = 64 * 2**20
+"""Far above any run; what is larger is none. A byte of JSON may take 32 in memory, so this bounds it to 2 GiB."""
 
 
 class Baselines:
@@ -26,20 +26,25 @@ class Baselines:
     def __init__(self, folder: Path, machine: Fingerprint, profile: str) -> None:
         if profile in {"", ".", ".."} or set("/\\\0") & set(profile):  # as a stranger's report may say
             raise InputError(f"{profile!r} is no name of a file, so this profile has no baselines. Give it another.")
+        self._folder = folder
         self.path = folder / machine.slug / f"{profile}.json"
         self._empty = BaselineFile(version=BASELINE_VERSION, profile=profile, fingerprint=machine.facts)
 
     def load(self) -> BaselineFile:
         """What is on record; an empty file's worth when nothing is."""
-        return _decode(self.path, BaselineFile) if self.path.exists() else self._empty
+        return load_baseline(self.path) if self.path.exists() else self._empty
 
     def save(self, file: BaselineFile) -> None:
-        """Put the file in the place of what was there."""
+        """Put the file in the place of what was there; InputError where that is a link out of the folder."""
+        if not self.path.resolve().is_relative_to(self._folder.resolve()):
+            raise InputError(f"{self.path} is a link out of its folder, so it is not written. Put a file in its place.")
         write_json(self.path, file)
 
 
 def load_baseline(path: Path) -> BaselineFile:
-    """A file of the folder ``baselines/``."""
+    """A file of the folder ``baselines/``; what only looks like one, such as a link to a terminal, is not waited for."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is no file. Restore it or move it away.")
     return _decode(path, BaselineFile, made_by="--mtp-update-baselines")
 
 
@@ -53,14 +58,19 @@ def load_curve(path: Path) -> CurveReport:
     return _decode(path, CurveReport, made_by="pytest-mtp curve --json FILE")
 
 
+def load_value(path: Path, kind: type[T]) -> T:
+    """A value that ``write_json`` wrote, of a file that is nobody's interface."""
+    return _decode(path, kind)
+
+
 def load_published(path: Path) -> tuple[PublishedTable, ...]:
     """Tables that somebody published, of a JSON file."""
     import msgspec
 
     try:
-        return msgspec.json.decode(_read(path), type=tuple[PublishedTable, ...])
-    except (OSError, msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise InputError(f"{path} holds no published tables: {error}. Give a JSON list of tables.") from error
+        return msgspec.json.decode(content_of(path), type=tuple[PublishedTable, ...])
+    except (OSError, msgspec.DecodeError, ValueError, RecursionError, MtpError) as error:
+        raise InputError(f"{path} holds no published tables: {error!s:.500} Give a JSON list of tables.") from error
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -105,12 +115,13 @@ def write_bytes(path: Path, content: bytes) -> None:
         raise InputError(f"{path} cannot be written: {error}. Name a file in a folder that can be written.") from error
 
 
-def _read(path: Path) -> bytes:
-    """The content of a file, pipes included; ValueError for one without an end."""
+def content_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """The content of a file, pipes included; ValueError for one without an end, or with a name that none can have."""
     with path.open("rb") as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise ValueError(f"it is larger than {MOST_BYTES // 2**20} MiB")
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        most = f"{most_bytes // 2**20} MiB" if most_bytes >= 2**20 else f"{most_bytes // 2**10} KiB"
+        raise ValueError(f"it is larger than {most}")
     return content
 
 
@@ -123,10 +134,10 @@ def _decode(
     import msgspec
 
     try:
-        return msgspec.convert(migrate(msgspec.json.decode(_read(path), type=dict[str, Any])), kind)
+        return msgspec.convert(migrate(msgspec.json.decode(content_of(path), type=dict[str, Any])), kind)
     except FileNotFoundError as error:
         raise InputError(f"There is no {path}; {made_by} writes one.") from error
     except (OSError, msgspec.DecodeError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{path} is not a {kind.__name__}: {error}. Restore it or move it away.") from error
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{path} is not a {kind.__name__}: {error!s:.500}. Restore it or move it away.") from error
+    except MtpError as error:
+        raise InputError(f"{path}: {error!s:.500}") from error
