@@ -17,6 +17,8 @@ _ROW = re.compile(r" {0,9}-{1,2}[A-Za-z]")
 _ENV = re.compile(r"\(env: (\w+)\)")
 _ALLOWED = re.compile(r"allowed values: (.+?)(?= \(|$)")
 _CHOICE = re.compile(r"[a-z0-9][\w+-]*")
+_MOST_LETTERS = 1 << 20
+"""Ten times the longest help that there is."""
 _REMOVED = "the argument has been removed"
 
 
@@ -104,6 +106,11 @@ def parse_help(text: str, *, known_by: str = "--port") -> Capabilities:
 
     By that option a llama-server's help is told from other texts, or another program's of llama.cpp.
     """
+    if len(text) > _MOST_LETTERS:
+        raise InputError(
+            f"This is not the --help of a llama-server: it has {len(text)} letters, and none has above "
+            f"{_MOST_LETTERS}.\nCheck that the binary is llama-server and that it runs on this machine."
+        )
     blocks: list[list[str]] = []
     for line in text.splitlines():
         if _ROW.match(line):
@@ -137,12 +144,11 @@ def _option(block: list[str]) -> Option:
 def _names(line: str) -> tuple[tuple[str, ...], str]:
     """Take the names off the front of a row; what is left is hint and text."""
     names: list[str] = []
-    rest, more = line.lstrip(), True
-    while more and (match := _NAME.match(rest)):
+    at, more = len(line) - len(line.lstrip()), True
+    while more and (match := _NAME.match(line, at)):
         names.append(match[1])
-        more = match[2] is not None
-        rest = rest[match.end() :]
-    return tuple(names), rest
+        at, more = match.end(), match[2] is not None
+    return tuple(names), line[at:]
 
 
 def _listed(option: Option) -> tuple[str, ...]:

@@ -6,20 +6,17 @@ the thoughts and then the words. The marks between them are lost.
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from pytest_mtp.core.engine_answer.protocol import Event, stop_type
+from pytest_mtp.core.engine_answer.reading import first_choice
 from pytest_mtp.errors import MeasureError
-
-_STOPS = {"length": "limit", "stop": "eos"}
-
-Event = tuple[float, Mapping[str, object]]
-"""When it had come, in ms since the request was sent, and what it says."""
 
 
 def as_completion(doc: Mapping[str, object]) -> dict[str, object]:
     """A whole answer; MeasureError where it is none of the chat endpoint."""
-    choice = _choice(doc)
+    choice = first_choice(doc)
     message = None if choice is None else choice.get("message")
     if choice is None or not isinstance(message, Mapping):
-        fields = ", ".join(sorted(doc)) or "none"
+        fields = ", ".join(sorted(doc))[:200] or "none"
         raise MeasureError(f"The answer has no choice with a message, so it is no chat answer (its fields: {fields}).")
     return {**_timed(doc), "content": _text(message), "stop_type": _stop(choice)}
 
@@ -32,7 +29,7 @@ def as_events(events: Sequence[Event]) -> tuple[Event, ...]:
 def _events(events: Sequence[Event]) -> Iterator[Event]:
     tokens, stop = 0, ""
     for place, (came_ms, doc) in enumerate(events, 1):
-        choice, timings = _choice(doc) or {}, doc.get("timings")
+        choice, timings = first_choice(doc) or {}, doc.get("timings")
         if isinstance(timings, Mapping):
             # As it was said: the reader refuses what is no count.
             tokens = timings.get("predicted_n", tokens)
@@ -43,11 +40,6 @@ def _events(events: Sequence[Event]) -> Iterator[Event]:
             yield came_ms, {**said, **_timed(doc), "stop": True, "stop_type": stop}
         else:
             yield came_ms, {**said, "tokens_predicted": tokens}
-
-
-def _choice(doc: Mapping[str, object]) -> Mapping[str, object] | None:
-    choices = doc.get("choices")
-    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else None
 
 
 def _timed(doc: Mapping[str, object]) -> dict[str, object]:
@@ -61,4 +53,4 @@ def _text(message: Mapping[str, object]) -> str:
 
 def _stop(choice: Mapping[str, object]) -> str:
     reason = choice.get("finish_reason")
-    return _STOPS.get(str(reason), str(reason)) if reason else ""
+    return stop_type(reason) if reason else ""

@@ -28,7 +28,7 @@ _NO_SYNTH_RATES = (
 )
 
 # What this package sets for every server by itself, or by a key of the profile.
-_RESERVED = ("-m", "-c", "-ngl", "-np", "--host", "--port", "--api-key", "--api-key-file", "--spec-type")
+_RESERVED = ("-m", "-c", "-ngl", "-np", "--host", "--port", "--api-key", "--api-key-file", "--hf-token", "--spec-type")
 
 _OPTIONAL: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("alias", ("-a", "--alias")),

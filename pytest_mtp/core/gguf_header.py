@@ -13,9 +13,12 @@ _DEFAULT_ALIGNMENT = 32
 _MOST_DIMENSIONS = 4
 # Twice what llama.cpp can load; what is computed block by block stays small for a damaged number too.
 _MOST_BLOCKS = 1024
+_MOST_FIELDS = 1 << 16
+_MOST_TENSORS = 1 << 17
 # The least that a field and a tensor take: an empty name, and the shortest of what follows it.
 _LEAST_FIELD_BYTES = 8 + 4 + 1
 _LEAST_TENSOR_BYTES = 8 + 4 + 4 + 8
+_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +122,12 @@ class Header:
 def read_header(stream: BinaryIO, size: int, name: str = "The file") -> Header:
     """Read the header of a GGUF file of ``size`` bytes; InputError in one sentence for what is not a whole one.
 
-    ``name`` is what the messages call it. Reads no tensor, and never more memory than the header has bytes.
+    ``name`` is what the messages call it. Reads no tensor, and takes less than half a GiB of memory.
     """
     source = GgufStream(stream, size, name)
     source.begin()
-    tensor_count = source.count("tensors", _LEAST_TENSOR_BYTES)
-    field_count = source.count("fields", _LEAST_FIELD_BYTES)
+    tensor_count = source.count("tensors", _LEAST_TENSOR_BYTES, _MOST_TENSORS)
+    field_count = source.count("fields", _LEAST_FIELD_BYTES, _MOST_FIELDS)
     fields = _fields(source, field_count)
     placed = tuple(_tensors(source, tensor_count))
     alignment = _alignment(source, fields)
@@ -148,7 +151,7 @@ def merged(headers: Sequence[Header], name: str = "The model") -> Header:
         return headers[0]
     ordered = sorted(headers, key=lambda one: one.part or 0)
     parts = ordered[0].parts if ordered else 0
-    if [one.part for one in ordered] != list(range(parts)) or {one.parts for one in ordered} != {parts}:
+    if [one.part for one in ordered] != list(range(len(ordered))) or {one.parts for one in ordered} != {len(ordered)}:
         there = ", ".join(str((one.part or 0) + 1) for one in ordered) or "none"
         raise InputError(f"{name} is split into {parts} files, and not all of them are there (only {there}).")
     tensors = tuple(tensor for one in ordered for tensor in one.tensors)
@@ -165,7 +168,7 @@ def _fields(source: GgufStream, count: int) -> dict[str, Value]:
     for _ in range(count):
         key = source.field_name()
         if key in fields:
-            raise InputError(f"{source.name} is damaged: the field {key!r} is in its header twice.")
+            raise InputError(f"{source.name} is damaged: the field {_shown(key)} is in its header twice.")
         fields[key] = source.value()
     return fields
 
@@ -176,11 +179,11 @@ def _tensors(source: GgufStream, count: int) -> Iterator[tuple[HeaderTensor, int
     for _ in range(count):
         name = source.field_name()
         if name in seen:
-            raise InputError(f"{source.name} is damaged: the tensor {name!r} is in its header twice.")
+            raise InputError(f"{source.name} is damaged: the tensor {_shown(name)} is in its header twice.")
         seen.add(name)
         dimensions = source.integer(4)
         if dimensions > _MOST_DIMENSIONS:
-            raise InputError(f"{source.name} is damaged: its tensor {name!r} has {dimensions} dimensions.")
+            raise InputError(f"{source.name} is damaged: its tensor {_shown(name)} has {dimensions} dimensions.")
         shape = tuple(source.integer(8) for _ in range(dimensions))
         kind = source.integer(4)
         offset = source.integer(8)
@@ -194,7 +197,7 @@ def _bytes(source: GgufStream, name: str, shape: tuple[int, ...], kind: int) -> 
     row = shape[0] if shape else 1
     if row % stored.block:
         raise InputError(
-            f"{source.name} is damaged: a row of its tensor {name!r} has {row} numbers, "
+            f"{source.name} is damaged: a row of its tensor {_shown(name)} has {row} numbers, "
             f"and {stored.name} is stored in blocks of {stored.block}."
         )
     return prod(shape) // stored.block * stored.block_bytes
@@ -203,7 +206,7 @@ def _bytes(source: GgufStream, name: str, shape: tuple[int, ...], kind: int) -> 
 def _alignment(source: GgufStream, fields: Mapping[str, Value]) -> int:
     said = fields.get("general.alignment", _DEFAULT_ALIGNMENT)
     if not isinstance(said, int) or isinstance(said, bool) or said < 1 or said & (said - 1):
-        raise InputError(f"{source.name} is damaged: its alignment is {said!r}, which is no power of two.")
+        raise InputError(f"{source.name} is damaged: its alignment is {_shown(said)}, which is no power of two.")
     return said
 
 
@@ -223,6 +226,11 @@ def _check(source: GgufStream, header: Header, offsets: Sequence[int]) -> None:
         raise InputError(
             f"{source.name} is truncated: it has {header.size} bytes, and its tensors need {needed}. Download it again."
         )
+
+
+def _shown(said: object) -> str:
+    """As Python writes it, and of a long one the beginning."""
+    return f"{said!r:.{_SHOWN}}"
 
 
 def _small(said: Value | None) -> int | None:

@@ -1,6 +1,8 @@
 """The values of a GGUF header, one after the other, none of them larger than what is there.
 
-Every length in a header may be wrong, so none is believed before it is held against the bytes that are left.
+Every length in a header may be wrong, so none is believed before it is held against the bytes that are left. Bytes
+may be left without end, too (a sparse file takes no space), so what is kept of a header is bounded: no header takes
+more than half a GiB of memory, or more than some seconds.
 """
 
 import struct
@@ -26,6 +28,11 @@ _LONGEST_KEPT = 1024
 _LONGEST_NAME = 65535
 # Far more than any chat template; a damaged length must not read gigabytes of a model into memory.
 _LONGEST_TEXT = 1 << 24
+# Names, texts and short arrays of all fields and tensors together. A byte of text may take four in memory.
+_MOST_KEPT_BYTES = 1 << 25
+_KEPT_OF_A_NUMBER = 8
+# Several times the tokens and merges of any vocabulary; they are passed over one by one.
+_MOST_STRINGS = 1 << 22
 
 Scalar: TypeAlias = int | float | bool | str
 
@@ -50,6 +57,8 @@ class GgufStream:
     name: str
     """What the file is called in a message, at the start of a sentence."""
     at: int = field(default=0, init=False)
+    _kept_bytes: int = field(default=0, init=False)
+    _strings_passed: int = field(default=0, init=False)
 
     def begin(self) -> None:
         """Read the magic and the version."""
@@ -69,10 +78,12 @@ class GgufStream:
                 "Convert the model again, or update pytest-mtp."
             )
 
-    def count(self, what: str, least_bytes: int) -> int:
-        """Read how many of something follow, each of at least so many bytes."""
+    def count(self, what: str, least_bytes: int, most: int | None = None) -> int:
+        """Read how many of something follow, each of at least so many bytes, and at most so many of them."""
         number = self.integer(8)
         self.check(number * least_bytes, f"{number} {what}")
+        if most is not None and number > most:
+            raise InputError(f"{self.name} is damaged: it announces {number} {what}, and no model has above {most}.")
         return number
 
     def integer(self, width: int) -> int:
@@ -101,6 +112,7 @@ class GgufStream:
         self.check(length, f"a {what}")
         if length > limit:
             raise InputError(f"{self.name} is damaged: a {what} of {length} bytes in its header.")
+        self._keep(length)
         return self._take(length).decode("utf-8", errors="replace")
 
     def _scalar(self, kind: int) -> Scalar:
@@ -119,13 +131,23 @@ class GgufStream:
         if length > _LONGEST_KEPT:
             self._skip(length * layout.size)
             return Array(_NAMES[kind], length)
+        self._keep(length * _KEPT_OF_A_NUMBER)
         return tuple(value for (value,) in layout.iter_unpack(self._take(length * layout.size)))
 
     def _strings(self) -> Array:
-        length = self.count("strings of an array", 8)
+        length = self.count("strings of an array", 8, _MOST_STRINGS - self._strings_passed)
+        self._strings_passed += length
         for _ in range(length):
             self._skip(self.integer(8))
         return Array(_NAMES[_STRING], length)
+
+    def _keep(self, length: int) -> None:
+        self._kept_bytes += length
+        if self._kept_bytes > _MOST_KEPT_BYTES:
+            raise InputError(
+                f"{self.name} is damaged: the names and texts of its header are longer than "
+                f"{_MOST_KEPT_BYTES >> 20} MiB together."
+            )
 
     def _layout(self, kind: int) -> struct.Struct:
         if kind not in _FORMATS:

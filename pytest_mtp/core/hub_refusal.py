@@ -29,6 +29,7 @@ class Refusal(Enum):
     RATE = "too many requests"
     SERVER = "the hub failed"
     UNREACHABLE = "not reachable"
+    CERTIFICATE = "its certificate is not accepted"
     OFFLINE = "offline by request"
     NO_HUB = "not a hub"
     CUT = "the connection broke"
@@ -41,7 +42,7 @@ class Refusal(Enum):
 PASSING = frozenset({Refusal.RATE, Refusal.SERVER, Refusal.UNREACHABLE})
 """What may be gone when it is asked again."""
 
-UNASKED = PASSING | {Refusal.OFFLINE}
+UNASKED = PASSING | {Refusal.OFFLINE, Refusal.CERTIFICATE}
 """The hub said nothing about the file, so a copy that is cached is as good as it was."""
 
 
@@ -114,6 +115,11 @@ _SENTENCES: Mapping[Refusal, tuple[str, str]] = MappingProxyType(
         Refusal.UNREACHABLE: (
             "{hub} cannot be reached{detail}, and {repo}/{name} at {revision} is not in the hub's cache {cache}",
             f"Check the network, the proxy and HF_ENDPOINT, {_PATH_INSTEAD}",
+        ),
+        Refusal.CERTIFICATE: (
+            "The certificate of {hub} is not accepted{detail}, so {repo}/{name} was not asked for",
+            "Check this machine's clock, HF_ENDPOINT and the proxy; where an authority of your own signs, name its"
+            f" certificate with SSL_CERT_FILE; {_PATH_INSTEAD}",
         ),
         Refusal.OFFLINE: (
             "HF_HUB_OFFLINE forbids to ask the hub, and {repo}/{name} at {revision} is not in its cache {cache}",

@@ -17,6 +17,8 @@ EXTENDS, UNSET = "extends", "unset"
 OWN = ("name", "description")
 _CLASSES = "classes"
 _EVERY = "*"
+_DEEPEST = 16
+_HINTED = 20
 # What is said of a model's file holds for that file alone.
 _FACTS = ("sha256", "size")
 
@@ -60,10 +62,14 @@ _Tree: TypeAlias = dict[str, Any]
 
 def override(assignment: str) -> Layer:
     """The layer of one ``KEY=VALUE``; what TOML cannot read is a plain word. A class goes by its name."""
+    if not _can_be_written(assignment):
+        raise SettingsError(f"The override {assignment!a:.200} holds half a character; write it whole.")
     key, equals, text = assignment.partition("=")
     path = tuple(part.strip() for part in key.split("."))
     if not equals or not all(path):
-        raise SettingsError(f"An override takes KEY=VALUE such as server.ctx=32768, not {assignment!r}.")
+        raise SettingsError(f"An override takes KEY=VALUE such as server.ctx=32768, not {assignment!r:.200}.")
+    if len(path) > _DEEPEST:
+        raise SettingsError(f"The override {assignment!r:.80} is nested too deep: no profile has tables like these.")
     if path == (EXTENDS,):
         raise SettingsError("An override cannot change what a profile extends: choose another profile.")
     document: Any = _toml_value(text.strip())
@@ -112,9 +118,11 @@ def _unset(layer: Layer) -> list[Place]:
 
 
 def _unmatched(tree: _Tree, layer: Layer) -> Iterator[str]:
+    hints = iter(range(_HINTED))  # finding the nearest of many names takes long
     for path in _unset(layer):
         if _without(tree, path) is None:
-            name, known = ".".join(path), [".".join(one) for one in _paths(tree)]
+            name = ".".join(path)
+            known = [".".join(one) for one in _paths(tree)] if next(hints, None) is not None else []
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
             yield f"{layer}: unset names {name!r}, which is not inherited{hint}"
@@ -196,5 +204,11 @@ def _toml_value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
-    except RecursionError as error:
-        raise SettingsError("A value of an override is nested too deep to be read.") from error
+    except (ValueError, RecursionError) as error:
+        why = "is nested too deep" if isinstance(error, RecursionError) else "holds a number too long"
+        raise SettingsError(f"A value of an override {why} to be read.") from error
+
+
+def _can_be_written(text: str) -> bool:
+    """Whether it is made of whole characters, which what the shell gives need not be."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)

@@ -30,6 +30,7 @@ _SHARED = (
     ("-ts", "--tensor-split"),
 )
 _LASTING_S, _MOST = 3.0, 100
+_MOST_COUNTED = 10**15
 _FLAG = re.compile(r"--?[A-Za-z]")
 _FLASH_ATTENTION: Mapping[str, str] = MappingProxyType({"on": "1", "off": "0", "auto": "1"})
 
@@ -96,9 +97,9 @@ def parse_bench(text: str) -> tuple[BenchTest, ...]:
     """Read what ``-o json`` printed; InputError where it is something else."""
     try:
         return tuple(map(_test, json.loads(text)))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise InputError(
-            f"This is not what llama-bench -o json prints ({type(error).__name__}: {error}): {text[:200]!r}."
+            f"This is not what llama-bench -o json prints ({type(error).__name__}: {error!s:.200}): {text[:200]!r}."
         ) from error
 
 
@@ -110,18 +111,28 @@ def batch_cost(tests: Iterable[BenchTest], batch: int) -> Estimate:
     if batches is None or single is None or not (batches.samples_ns and single.samples_ns):
         raise InputError(f"llama-bench was to measure batches of {batch} tokens and single ones; it has not both.")
     pairs = zip(batches.samples_ns, single.samples_ns, strict=False)
+    if batch < 1:
+        raise InputError(f"llama-bench was to measure batches of {batch} tokens, and there are none.")
     scale = math.log(batch * single.n_gen / batches.n_prompt)
     return Estimate(tuple(scale + math.log(many / one) for many, one in pairs))
 
 
 def _test(row: Mapping[str, Any]) -> BenchTest:
     return BenchTest(
-        n_prompt=int(row["n_prompt"]),
-        n_gen=int(row["n_gen"]),
-        n_batch=int(row["n_batch"]),
-        n_threads=int(row["n_threads"]),
-        samples_ns=tuple(map(int, row["samples_ns"])),
+        n_prompt=_count(row["n_prompt"]),
+        n_gen=_count(row["n_gen"]),
+        n_batch=_count(row["n_batch"]),
+        n_threads=_count(row["n_threads"]),
+        samples_ns=tuple(_count(one, least=1) for one in row["samples_ns"]),
     )
+
+
+def _count(value: Any, least: int = 0) -> int:
+    """A whole number that arithmetic can be done with."""
+    number = int(value)
+    if not least <= number <= _MOST_COUNTED:
+        raise ValueError(f"{number!r:.30} is no count or time")
+    return number
 
 
 def _live(names: Sequence[str], capabilities: Capabilities) -> str:

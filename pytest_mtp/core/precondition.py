@@ -3,13 +3,18 @@
 from pytest_mtp.core.request import Answer
 from pytest_mtp.core.server_spec import Arm
 
+_LEAST_MS_PER_TOKEN = 1e-6
+"""No machine makes a token in a nanosecond; a rate of almost no time would be infinite."""
+
 
 def complaint(answer: Answer, tokens: int, arm: Arm) -> str | None:
     """Say which precondition an answer to a request for ``tokens`` breaks; ``None``: none."""
     timings = answer.timings
     if timings.predicted_n != tokens:
         return f"{timings.predicted_n} tokens came, {tokens} were asked for ({answer.stop_type})"
-    if timings.ms_per_token <= 0 or (timings.told and timings.steps < 1):  # both raise where they have no meaning
+    if timings.ms_per_token < _LEAST_MS_PER_TOKEN or (
+        timings.told and timings.steps < 1
+    ):  # both raise where they have no meaning
         return f"{timings.predicted_ms} ms for {timings.predicted_n} tokens is no measurement"
     if timings.cache_n:
         return f"{timings.cache_n} prompt tokens came from a cache although it is off"

@@ -1,8 +1,10 @@
 """Whether a document is a profile: every problem in words, with the nearest right name for a wrong one."""
 
 import difflib
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, get_type_hints
 
 from pytest_mtp.core.inheritance import EXTENDS, OWN, UNSET
@@ -10,6 +12,8 @@ from pytest_mtp.core.profile import Profile, PromptClass
 from pytest_mtp.errors import SettingsError
 
 _CLASSES = "classes"
+_MOST = 100
+"""Problems that are looked for; who has mended those looks again."""
 
 
 def part(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,8 +36,8 @@ def problems(document: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str
     strict = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     extend: Any = validators.extend  # which has no types
     validator = extend(Draft202012Validator, type_checker=strict)(schema)
-    errors = sorted(validator.iter_errors(document), key=lambda error: error.json_path)
-    return [sentence for error in errors for sentence in _sentences(error, document)]
+    errors = sorted(islice(validator.iter_errors(document), _MOST), key=lambda error: error.json_path)
+    return list(islice((sentence for error in errors for sentence in _sentences(error, document)), _MOST))
 
 
 def named_twice(document: Mapping[str, Any]) -> list[str]:
@@ -46,7 +50,8 @@ def value_problems(document: Mapping[str, Any]) -> list[str]:
     """What single values cannot be, each table and class tried on its own so that none hides another's."""
     import msgspec
 
-    found = []
+    # TOML knows nan and inf; no value of a profile can be one, and every comparison with nan is false.
+    found = [f"{place} is {value}; it must be a number that can be reached." for place, value in _endless(document)]
     for kind, value in _pieces(document):
         try:
             msgspec.convert(value, kind)
@@ -71,6 +76,15 @@ def _pieces(document: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
     hints = get_type_hints(Profile)
     yield from ((hints[key], value) for key, value in document.items() if key in hints and key != _CLASSES)
     yield from ((PromptClass, one) for one in _classes(document))
+
+
+def _endless(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[str, float]]:
+    """Every nan and infinity with its place."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield ".".join(map(str, place)), value
+    elif isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _endless(inner, (*place, key))
 
 
 def _classes(document: Mapping[str, Any]) -> list[Any]:

@@ -9,17 +9,20 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from pytest_mtp.core.profile import Profile, PromptClass
 from pytest_mtp.errors import InputError
 
-_FORMS = (
-    'write rows such as {"class": "poem", "prompt": "Write a poem."}, one a line, or one list [["poem", "..."], ...]'
-)
+_ONE_ROW = '{"class": "poem", "prompt": "Write a poem."}'
+_FORMS = f'write rows such as {_ONE_ROW}, one a line, or one list [["poem", "..."], ...]'
 _ROW_KEYS = frozenset({"class", "prompt", "category", "turns", "question_id"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}")
 _TOLD_AT_ONCE = 10
+MOST_BYTES = 64 * 2**20
+"""Of a file of prompts: SPEED-Bench with prompts of 32,000 tokens has half of that."""
+_MOST_ROWS = 100_000
 _NOT_FETCHED = "FULL BENCHMARK DATA SHOULD BE FETCHED"
 """How rows of SPEED-Bench begin that its licences do not let it hold."""
 
@@ -37,7 +40,9 @@ def prompt_classes(text: str) -> tuple[PromptClass, ...]:
     """The classes in the order of the file; one InputError names every bad row by its line."""
     rows: list[_Row] = []
     wrong: list[tuple[int, str]] = []
-    for line, value in _entries(text.removeprefix("\ufeff")):
+    for count, (line, value) in enumerate(_entries(text.removeprefix("\ufeff"))):
+        if count == _MOST_ROWS:
+            raise InputError(f"It has more than {_MOST_ROWS:,} rows, and every one is asked. Give a file with fewer.")
         try:
             rows.append(_row(line, value))
         except InputError as error:
@@ -61,15 +66,15 @@ def _entries(text: str) -> Iterable[tuple[int, Any]]:
     """Each row with its line; a line that is no JSON as the InputError that says so."""
     try:
         document = json.loads(text)
-        if isinstance(document, dict) and _ROW_KEYS & document.keys():
+        if isinstance(document, dict) and (_ROW_KEYS & document.keys() or _is_conversation(document)):
             return [(_line(text, _skip(text, 0)), document)]
         if isinstance(document, dict | list):
-            return list(_elements(text))
+            return list(islice(_elements(text), _MOST_ROWS + 1))
     except (ValueError, RecursionError) as error:
         if not any(line.startswith("{") and line.rstrip().endswith("}") for line in text.split("\n")):
             raise InputError(_no_json(text, error)) from error
         # Not splitlines: a text may hold other ends of lines than JSON has.
-        return [(number, _parsed(line)) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        return ((number, _parsed(line)) for number, line in enumerate(text.split("\n"), 1) if line.strip())
     raise InputError(f"It holds one JSON value that is no list: {_FORMS}.")
 
 
@@ -78,9 +83,10 @@ def _elements(text: str) -> Iterator[tuple[int, Any]]:
     decoder = json.JSONDecoder()
     at = _skip(text, 0)
     pairs = text[at] == "{"
+    line, counted = 1, 0
     at = _skip(text, at + 1)
     while text[at] not in "]}":
-        line = _line(text, at)
+        line, counted = line + text.count("\n", counted, at), at
         value, at = decoder.raw_decode(text, at)
         if pairs:
             second, at = decoder.raw_decode(text, _skip(text, at))
@@ -131,10 +137,17 @@ def _row(line: int, value: Any) -> _Row:
         return _Row(line, name, _prompt(value[1], f"the prompt of {name}"))
     if not isinstance(value, dict):
         raise InputError(f"it is no row; {_FORMS}.")
+    if _is_conversation(value):
+        raise InputError(f"a conversation is not taken; write class and prompt, such as {_ONE_ROW}.")
     if "turns" in value or "category" in value:
         return _question(line, value)
     name = _name(_held(value, "class"), '"class"')
     return _Row(line, name, _prompt(_held(value, "prompt"), '"prompt"'))
+
+
+def _is_conversation(value: dict[str, Any]) -> bool:
+    """Whether it is a row of chat data, whose later messages answer what nobody has said yet."""
+    return "prompt" not in value and isinstance(value.get("messages"), list)
 
 
 def _question(line: int, value: dict[str, Any]) -> _Row:
@@ -152,7 +165,8 @@ def _question(line: int, value: dict[str, Any]) -> _Row:
 
 def _held(value: dict[str, Any], key: str) -> Any:
     if key not in value:
-        raise InputError(f'it has no "{key}"; {_FORMS}.')
+        other = ' (it has "name": write "class")' if key == "class" and "name" in value else ""
+        raise InputError(f'it has no "{key}"{other}; {_FORMS}.')
     return value[key]
 
 

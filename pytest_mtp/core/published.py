@@ -7,6 +7,10 @@ Their formula counts the free first token: n tokens with a accepted drafts took 
 from dataclasses import dataclass
 from statistics import fmean
 
+from pytest_mtp.errors import InputError
+
+_MOST = 1e12
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedArm:
@@ -17,6 +21,18 @@ class PublishedArm:
     draft_n: int = 0
     draft_n_accepted: int = 0
 
+    def __post_init__(self) -> None:
+        if not (2 <= self.predicted_n <= _MOST and 1 / _MOST <= self.tok_s <= _MOST):  # noqa: PLR2004 - the first is free
+            raise InputError(
+                f"An answer has predicted_n {self.predicted_n!r:.30} and tok_s {self.tok_s!r:.30}: write 2 tokens or "
+                "more, and the rate that was published."
+            )
+        if not 0 <= self.draft_n_accepted <= min(self.draft_n, self.predicted_n - 2) or self.draft_n > _MOST:
+            raise InputError(
+                f"An answer of {self.predicted_n} tokens has draft_n {self.draft_n!r:.30} and draft_n_accepted "
+                f"{self.draft_n_accepted!r:.30}: accepted drafts are drafts, and fewer than the tokens after the first."
+            )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedRow:
@@ -25,6 +41,10 @@ class PublishedRow:
     name: str
     off: PublishedArm
     on: PublishedArm
+
+    def __post_init__(self) -> None:
+        if not self.on.draft_n:
+            raise InputError(f"The row {self.name!r:.60} drafted nothing where it was on: write its draft_n.")
 
     @property
     def speedup(self) -> float:
@@ -68,6 +88,10 @@ class PublishedTable:
     harness: str
     rows: tuple[PublishedRow, ...]
     build: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise InputError(f"The table of {self.device!r:.60} has no rows; write one for each class.")
 
     @property
     def speedup_of_sums(self) -> float:

@@ -88,6 +88,18 @@ def refusal(tag: str, status: int, headers: Mapping[str, str]) -> str:
     return f"The releases API answers HTTP {status} when asked for {tag}; try again later, or compile a source."
 
 
+_PASSING = frozenset({_TOO_MANY, 500, 502, 503, 504})
+
+
+def pause_s(status: int, headers: Mapping[str, str], usual_s: float) -> float | None:
+    """How long to wait before asking again: what the peer wants, else ``usual_s``; ``None`` when that is no use."""
+    wait = headers.get("retry-after", "")
+    asked_s = float(wait) if re.fullmatch(r"\d{1,9}", wait) else None
+    if status in _PASSING:
+        return usual_s if asked_s is None else asked_s
+    return asked_s if status == _FORBIDDEN else None
+
+
 def _limit(headers: Mapping[str, str]) -> str:
     wait, reset = headers.get("retry-after", ""), headers.get("x-ratelimit-reset", "")
     mend = "try again then, or compile a source, which needs no API."

@@ -4,9 +4,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TypeGuard
 
 from pytest_mtp.core.timings import Timings, parse_timings
 from pytest_mtp.errors import MeasureError, SettingsError
+
+_SHOWN = 200
+_MOST_TOKENS = 2**24
+"""Of one stream: the arrival of each is kept."""
 
 
 class RequestEndpoint(Enum):
@@ -98,13 +103,18 @@ def parse_answer(doc: Mapping[str, object], wall_ms: float) -> Answer:
     """Read the answer of ``/completion``; ``MeasureError`` says what it lacks."""
     timings, text, stop_type = doc.get("timings"), doc.get("content"), doc.get("stop_type", "")
     if not isinstance(timings, Mapping):
-        fields = ", ".join(sorted(doc)) or "none"
+        fields = ", ".join(sorted(doc))[:_SHOWN] or "none"
         raise MeasureError(f"The answer has no timings, so it cannot be a measurement (its fields: {fields}).")
-    if not isinstance(text, str) or not isinstance(stop_type, str):
+    if not _is_text(text) or not _is_text(stop_type):
         raise MeasureError("The answer's content or stop_type is no text; this is not llama-server's /completion.")
     if not math.isfinite(wall_ms) or wall_ms < 0:
         raise MeasureError(f"The answer took {wall_ms} ms by the client's clock; that clock cannot be used.")
-    return Answer(text, parse_timings(timings), stop_type, wall_ms)
+    return Answer(text, parse_timings(timings), stop_type[:_SHOWN], wall_ms)
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    """Whether it can be written down: half a pair of surrogates cannot."""
+    return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
 def parse_stream(events: Sequence[tuple[float, Mapping[str, object]]], wall_ms: float) -> Answer:
@@ -118,11 +128,13 @@ def parse_stream(events: Sequence[tuple[float, Mapping[str, object]]], wall_ms: 
     arrivals: list[float] = []
     for came_ms, event in chunks:
         told = event.get("tokens_predicted")
-        if not isinstance(told, int) or told < len(arrivals):
-            raise MeasureError(f"A streamed event says tokens_predicted {told!r} after {len(arrivals)} tokens.")
+        if not isinstance(told, int) or not len(arrivals) <= told <= _MOST_TOKENS:
+            raise MeasureError(f"A streamed event says tokens_predicted {told!r:.60} after {len(arrivals)} tokens.")
         arrivals += [came_ms] * (told - len(arrivals))
     text = "".join(str(event.get("content", "")) for _, event in events)
     whole = parse_answer({**last, "content": text}, wall_ms)
+    if whole.timings.predicted_n > _MOST_TOKENS:
+        raise MeasureError(f"The stream says at its end that it had {whole.timings.predicted_n} tokens.")
     # The last tokens may come with the end alone.
     arrivals += [events[-1][0]] * (whole.timings.predicted_n - len(arrivals))
     return replace(whole, arrivals_ms=tuple(arrivals))

@@ -77,6 +77,10 @@ class Settings:
     """The folder where runs are kept, and by which this one is judged."""
     out: Path | None = None
     """The folder for everything that people and services look at."""
+    isolate: bool = False
+    """Whether build and servers run without network and home."""
+    resume: bool = False
+    """Whether the blocks that an interrupted run finished are taken up."""
     endpoints: tuple[Endpoint, ...] = ()
     """The running servers that are measured, one of each arm; empty where servers are started."""
     compare_to: str | None = None

@@ -6,6 +6,7 @@ from enum import Enum
 from pathlib import Path
 
 from pytest_mtp.core.build_spec import Backend
+from pytest_mtp.core.secret import masked
 from pytest_mtp.errors import SettingsError
 
 UPSTREAM = "https://github.com/ggml-org/llama.cpp"
@@ -113,8 +114,10 @@ def _refuse_secrets(text: str, match: re.Match[str]) -> None:
     """Keep tokens out of what is shown and stored: any user in https or http, a password in ssh."""
     user = match["user"]
     if user and (match["scheme"] != "ssh" or ":" in user):
-        shown = text.replace(user, "...")
-        raise _refusal(shown, "holds a user or password, which would be shown in reports; use git's credential helper")
+        raise _refusal(
+            text.replace(user, "..."),
+            "holds a user or password, which would be shown in reports; use git's credential helper",
+        )
 
 
 def _pr(text: str, rest: str) -> SourceSpec:
@@ -132,4 +135,4 @@ def _bin(_text: str, rest: str) -> SourceSpec:
 
 
 def _refusal(text: str, why: str) -> SettingsError:
-    return SettingsError(f"The source {text!r} {why}. {_FORMS}")
+    return SettingsError(f"The source {masked(text)!r} {why}. {_FORMS}")

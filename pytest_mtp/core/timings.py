@@ -6,13 +6,16 @@ The server's ``predicted_per_second`` is never read: between builds it
 changed from ``n`` to ``n - 1`` tokens.
 """
 
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from pytest_mtp.errors import MeasureError
 
 _FEWEST_FOR_A_RATE = 2
+# Of the servers' own type; beyond it arithmetic with floats may fail.
+_MOST = 2**31 - 1
+_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,18 +115,20 @@ def parse_timings(doc: Mapping[str, object]) -> Timings:
 def _count(doc: Mapping[str, object], field: str, absent: int | None = None) -> int:
     value = doc.get(field, absent)
     # bool is an int to isinstance, and no count.
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise MeasureError(_complaint(field, "a whole number of 0 or more", field in doc, value))
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST:
+        raise MeasureError(_complaint(field, f"a whole number from 0 to {_MOST}", field in doc, value))
     return value
 
 
 def _milliseconds(doc: Mapping[str, object], field: str) -> float:
     value = doc.get(field)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or value < 0:
+    # A comparison is false of NaN, and of whole numbers too large for a float it is true or false all the same.
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= sys.float_info.max:
         raise MeasureError(_complaint(field, "a finite number of 0 or more", field in doc, value))
     return float(value)
 
 
 def _complaint(field: str, wanted: str, present: bool, value: object) -> str:  # noqa: FBT001 - private
-    said = f"is {value!r}" if present else "is missing"
+    shown = f"{value!r:.{_SHOWN}}" if value is None or isinstance(value, str | int | float) else type(value).__name__
+    said = f"is {shown}" if present else "is missing"
     return f"timings.{field} of the answer {said}; it must be {wanted}."

@@ -10,27 +10,29 @@ One table per change::
 """
 
 from pathlib import Path
-from typing import Any
 
 from pytest_mtp.core.history_verdict import Acknowledgement
+from pytest_mtp.core.profile_text import toml_tables
 from pytest_mtp.errors import InputError
+from pytest_mtp.runtime.store import content_of
 
 _TABLE = "change"
+_MOST_BYTES = 2**20
 _FIELDS = ("series", "run", "reason", "who")
 
 
 def load_acknowledged(path: Path) -> tuple[Acknowledgement, ...]:
     """The acknowledgements of a file, in its order; none where there is no file, InputError where it is unsound."""
-    import msgspec
-
     try:
-        document = msgspec.toml.decode(path.read_bytes(), type=dict[str, Any])
+        document = toml_tables(content_of(path, _MOST_BYTES))
     except FileNotFoundError:
         return ()
-    except (OSError, msgspec.DecodeError, RecursionError) as error:
-        raise InputError(f"{path} cannot be read: {error}. Mend it; it holds [[{_TABLE}]] tables.") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path} cannot be read: {error!s:.400}. Mend it; it holds [[{_TABLE}]] tables.") from error
     if unknown := sorted(document.keys() - {_TABLE}):
-        raise InputError(f"{path} has an unknown key {unknown[0]!r}. It holds [[{_TABLE}]] tables and nothing else.")
+        raise InputError(
+            f"{path} has an unknown key {unknown[0]!r:.60}. It holds [[{_TABLE}]] tables and nothing else."
+        )
     tables = document.get(_TABLE, [])
     if not isinstance(tables, list):
         raise InputError(f"{path}: {_TABLE} is not an array of tables. Write [[{_TABLE}]] above each one.")
@@ -42,7 +44,7 @@ def _acknowledgement(path: Path, number: int, table: object) -> Acknowledgement:
 
     where = f"{path}, [[{_TABLE}]] number {number}"
     if isinstance(table, dict) and (unknown := sorted(table.keys() - set(_FIELDS))):
-        raise InputError(f"{where} has an unknown key {unknown[0]!r}. Its keys are {_listed(_FIELDS)}.")
+        raise InputError(f"{where} has an unknown key {unknown[0]!r:.80}. Its keys are {_listed(_FIELDS)}.")
     try:
         found = msgspec.convert(table, Acknowledgement)
     except msgspec.ValidationError as error:

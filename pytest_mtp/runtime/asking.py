@@ -63,11 +63,13 @@ class Asking:
         plan = self._plan
         alone = not plan.measure.at_once
         count_places = alone and server.arm is Arm.MTP and pair == 0
-        request = request_of(plan, prompt_class, server)
-        before = server.client.accepted_per_position() if count_places else None
+        with server.answering():
+            request = request_of(plan, prompt_class, server)
+            before = server.client.accepted_per_position() if count_places else None
         asked_ms = 1000 * self.elapsed_s
         answer = server.ask(request)
-        after = server.client.accepted_per_position() if count_places else None
+        with server.answering():
+            after = server.client.accepted_per_position() if count_places else None
         if (broken := complaint(answer, plan.request.tokens, server.arm)) is not None:
             raise MeasureError(f"{server.arm.value} {prompt_class.name}: {broken}")
         return Sample(
@@ -78,6 +80,6 @@ class Asking:
             text_sha256=hashlib.sha256(answer.text.encode()).hexdigest(),
             accepted_per_position=counted(before, after),
             asked_ms=asked_ms,
-            text=answer.text if not alone or (self._block == 0 and pair == 0) else None,
+            text=answer.text if not alone or pair == 0 else None,
             arrivals_ms=answer.arrivals_ms,
         )

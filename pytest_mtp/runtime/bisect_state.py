@@ -1,15 +1,19 @@
 """What a bisect has measured so far, on disk, so that an interrupted one goes on where it was."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_mtp.core.run_report import RunReport
 from pytest_mtp.errors import InputError, SettingsError
-from pytest_mtp.runtime.store import load_report, write_json, write_text
+from pytest_mtp.runtime.store import content_of, load_report, write_json, write_text
+
+T = TypeVar("T")
+
+_MEND = "Restore it, or remove its folder to begin anew."
+_LONGEST_S = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +80,7 @@ class BisectState:
 
     def question(self) -> Question:
         """What is asked; InputError where nobody asked here."""
-        return Question(**_read(self._question))
+        return _read(self._question, Question)
 
     @property
     def _question(self) -> Path:
@@ -86,10 +90,7 @@ class BisectState:
         """What was measured, or why nothing could be; ``None`` while neither is known."""
         if (path := self.folder / f"{name}.json").is_file():
             return load_report(path)
-        try:
-            return (self.folder / f"{name}.txt").read_text(encoding="utf-8").strip()
-        except FileNotFoundError:
-            return None
+        return _words(self.folder / f"{name}.txt")
 
     def keep(self, name: str, found: RunReport | str, took_s: float) -> None:
         """Put a measurement on record, or why there is none."""
@@ -102,7 +103,10 @@ class BisectState:
     def took_s(self) -> dict[str, float]:
         """How long each measurement took, its compiling included."""
         path = self.folder / "took.json"
-        return _read(path) if path.exists() else {}
+        took = _read(path, dict[str, float]) if path.exists() else {}
+        if not all(0 <= one <= _LONGEST_S for one in took.values()):
+            raise InputError(f"{path} holds a time that is none. {_MEND}")
+        return took
 
     @property
     def worktree(self) -> Path:
@@ -124,15 +128,23 @@ class BisectState:
 
     def why_stopped(self) -> str | None:
         """That sentence; ``None`` where no step left one."""
-        path = self.folder / "stopped.txt"
-        return path.read_text(encoding="utf-8").strip() if path.exists() else None
+        return _words(self.folder / "stopped.txt")
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _words(path: Path) -> str | None:
+    """What was written down in words; ``None`` where there is nothing."""
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
+        return content_of(path).decode(errors="replace").strip()
+    except FileNotFoundError:
+        return None
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {error}. Restore it, or remove its folder to begin anew.") from error
-    if not isinstance(read, dict):
-        raise InputError(f"{path} holds no object. Restore it, or remove its folder to begin anew.")
-    return read
+        raise InputError(f"{path} cannot be read: {error}. {_MEND}") from error
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(content_of(path), type=kind)
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path} cannot be read: {error!s:.500}. {_MEND}") from error

@@ -13,10 +13,11 @@ from pytest_mtp.core.source import Source
 from pytest_mtp.core.toolchain import ARCHITECTURES, Toolchain, cuda_architecture, refusals
 from pytest_mtp.errors import BuildError
 from pytest_mtp.runtime.cache import Cache
-from pytest_mtp.runtime.child import Finished, child_environment, ending, run_text
+from pytest_mtp.runtime.child import Finished, child_environment, ending
 from pytest_mtp.runtime.compilation import Compilation
 from pytest_mtp.runtime.cpu import cpu_flags
 from pytest_mtp.runtime.progress import Progress, silent
+from pytest_mtp.runtime.sandbox import Sandbox, run_confined
 from pytest_mtp.runtime.toolchain import (
     ENVIRONMENT,
     KEYED,
@@ -31,24 +32,26 @@ _SERVER = "llama-server"
 _VERSION_TIMEOUT_S = 60.0
 
 
-def build(spec: BuildSpec, source: Source, cache: Cache, progress: Progress = silent) -> Build:
+def build(
+    spec: BuildSpec, source: Source, cache: Cache, progress: Progress = silent, sandbox: Sandbox | None = None
+) -> Build:
     """Return a llama-server of ``source`` that starts here; minutes the first time, then a cache hit.
 
     ``BuildError`` says what these tools cannot compile before they are run, ends with the
     compiler's words, or says how the finished binary failed.
     """
     if source.kind.ready_made:
-        version, identity = server_version(source.path), source.identity
+        version, identity = server_version(source.path, sandbox), source.identity
         return Build(server=source.path, identity=identity, source=identity, label=source.label, version=version)
     spec = _resolved(spec)
     options = spec.cmake_options(cpu_flags(), platform.machine())
-    entry = _compiled(spec, source, options, cache, progress)
+    entry = _compiled(spec, source, options, cache, progress, sandbox)
     return Build(
         server=entry / "bin" / _SERVER,
         identity=entry.name.rpartition("-")[2],
         source=source.identity,
         label=source.label,
-        version=server_version(entry / "bin" / _SERVER),
+        version=server_version(entry / "bin" / _SERVER, sandbox),
         options=options,
         log=entry / _LOG,
     )
@@ -80,14 +83,17 @@ def _named_architectures(spec: BuildSpec) -> tuple[str, ...]:
     return tuple(one for one in (told or os.environ.get("CUDAARCHS", "")).split(";") if one)
 
 
-def _compiled(spec: BuildSpec, source: Source, options: Options, cache: Cache, progress: Progress) -> Path:
+def _compiled(
+    spec: BuildSpec, source: Source, options: Options, cache: Cache, progress: Progress, sandbox: Sandbox | None
+) -> Path:
     """Return the cache entry that holds ``bin/`` and the log."""
     tools = find_tools()
     toolchain = read_toolchain(tools, spec.backend, spec.options)
     if refused := _complaints(spec, toolchain):
         raise BuildError("\n".join(refused))
     recipe: dict[str, object] = {
-        "name": source.label,
+        # Not the branch: the same commit under another name is the same build.
+        "name": source.label.rpartition(" @ ")[2],
         "source": source.identity,
         # Backend, architectures and build type are among them.
         "options": dict(options),
@@ -104,18 +110,20 @@ def _compiled(spec: BuildSpec, source: Source, options: Options, cache: Cache, p
             options=options,
             targets=spec.targets,
             tools=tools,
-            launcher=toolchain.launcher,
+            # What strangers compile must not be found by the next build.
+            launcher=toolchain.launcher if sandbox is None else None,
+            sandbox=sandbox,
             folder=entry,
             log=entry / _LOG,
         ).run(progress)
 
-    return cache.entry("build", recipe, make, progress)
+    return cache.entry("build", recipe, make, progress, sealed=True)
 
 
-def server_version(server: Path) -> str:
+def server_version(server: Path, sandbox: Sandbox | None = None) -> str:
     """Return what ``--version`` prints, which also proves that the binary starts on this machine."""
     try:
-        done = run_text([str(server), "--version"], child_environment(ENVIRONMENT), timeout_s=_VERSION_TIMEOUT_S)
+        done = run_confined(sandbox, [str(server), "--version"], child_environment(ENVIRONMENT), _VERSION_TIMEOUT_S)
     except OSError as error:
         raise BuildError(f"{server} cannot be run: {error.strerror or error}. Is it made for this machine?") from error
     except subprocess.TimeoutExpired as error:
@@ -131,7 +139,7 @@ def server_version(server: Path) -> str:
 def _death(server: Path, done: Finished) -> str:
     said = (done.stderr + done.stdout).strip()[-500:]
     message = f"{server} --version {ending(done.returncode)}."
-    if done.returncode == -signal.SIGILL:
+    if done.returncode in {-signal.SIGILL, 128 + signal.SIGILL}:  # the second of a sandbox
         message += (
             " It holds instructions that this CPU lacks, or announces and then refuses (virtual machines do). Name the"
             ' instruction sets in the profile\'s [build.options], for example GGML_AVX512 = "OFF" beside'

@@ -6,11 +6,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
+
+from pytest_mtp.core.secret import holds_login, names_secret
+from pytest_mtp.runtime.offspring import end_offspring, guarded
 
 _PR_SET_PDEATHSIG = 1
 
@@ -42,10 +45,24 @@ def die_with_parent() -> None:
 
 
 def child_environment(allowed: Iterable[str], extra: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-    """Keep the variables of this process whose names match one of the ``fnmatch`` patterns; add ``extra``."""
+    """Keep the variables of this process whose names match one of the ``fnmatch`` patterns; add ``extra``.
+
+    What holds a login, such as the address of a proxy, is left out also when its name matches.
+    """
+    kept = _allowed(allowed)
+    return {name: value for name, value in kept.items() if not holds_login(value)} | dict(extra)
+
+
+def trusted_environment(allowed: Iterable[str], extra: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """The same with logins to proxies and package indexes: for git and pip, which run nobody's code here."""
+    return _allowed(allowed) | dict(extra)
+
+
+def _allowed(allowed: Iterable[str]) -> dict[str, str]:
+    """What matches, without whatever is called like a key."""
     patterns = tuple(allowed)
-    kept = {name: value for name, value in os.environ.items() if any(fnmatchcase(name, one) for one in patterns)}
-    return {**kept, **extra}
+    kept = {name for name in os.environ if any(fnmatchcase(name, one) for one in patterns)}
+    return {name: os.environ[name] for name in sorted(kept) if not names_secret(name)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +96,15 @@ def run_text(
 def run_logged(
     command: Sequence[str], env: Mapping[str, str], cwd: Path, log: Path, on_line: Callable[[str], None]
 ) -> int:
-    """Run to the end; every line of output is appended to ``log`` and given to ``on_line``."""
-    with log.open("a", encoding="utf-8") as file, _started(command, env, cwd, stderr=subprocess.STDOUT) as child:
+    """Run to the end; every line of output is appended to ``log`` and given to ``on_line``.
+
+    What the program has started itself, such as compilers, ends with us too.
+    """
+    with (
+        log.open("a", encoding="utf-8") as file,
+        _started(command, env, cwd, stderr=subprocess.STDOUT) as child,
+        guarded(child.pid),
+    ):
         for line in child.stdout or ():
             file.write(line)
             file.flush()
@@ -92,7 +116,7 @@ def run_logged(
 def _started(
     command: Sequence[str], env: Mapping[str, str], cwd: Path | None, *, stderr: int
 ) -> Iterator[subprocess.Popen[str]]:
-    """Start a child in a session of its own, without a terminal; an exception ends its whole group."""
+    """Start a child in a session of its own, without a terminal; an exception ends its whole session."""
     child = subprocess.Popen(
         list(command),
         env=dict(env),
@@ -110,6 +134,5 @@ def _started(
         try:
             yield child
         except BaseException:  # Ctrl-C does not reach another session, so it is passed on here
-            with suppress(ProcessLookupError):  # it ended meanwhile
-                os.killpg(child.pid, signal.SIGKILL)
+            end_offspring(child.pid)
             raise

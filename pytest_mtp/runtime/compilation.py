@@ -11,11 +11,13 @@ from pathlib import Path
 from pytest_mtp.core.build_spec import Backend, Options
 from pytest_mtp.core.source import Source
 from pytest_mtp.core.toolchain import Launcher, jobs, suggestion
+from pytest_mtp.core.upkeep import MIRROR
 from pytest_mtp.errors import BuildError
 from pytest_mtp.runtime.child import child_environment, ending, run_logged
 from pytest_mtp.runtime.launcher import launcher_options, launching
 from pytest_mtp.runtime.progress import Progress
-from pytest_mtp.runtime.toolchain import ENVIRONMENT, Tools, find_nvcc
+from pytest_mtp.runtime.sandbox import Opening, Sandbox, confined, tool_files
+from pytest_mtp.runtime.toolchain import ENVIRONMENT, Tools, compilers_of, find_nvcc
 
 _EXCERPT_LINES = 20
 _LINES_BEFORE_ERROR = 3
@@ -47,11 +49,14 @@ class Compilation:
     launcher: Launcher | None
     folder: Path
     log: Path
+    sandbox: Sandbox | None = None
+    """For code of strangers: it sees its source and the tools, and can write to ``tree`` alone."""
 
     def run(self, progress: Progress) -> None:
         """Configure, compile, keep the binaries; ``BuildError`` ends with the log's last words."""
         tree, link = self.folder / "tree", self.folder / "src"
         link.symlink_to(self.source.path, target_is_directory=True)
+        tree.mkdir()
         try:
             if (slow := suggestion(self.launcher)) is not None:
                 progress(slow)
@@ -94,22 +99,49 @@ class Compilation:
         return child_environment(ENVIRONMENT, {**ceiling, **told})
 
     def _step(self, what: str, command: list[str], told: Mapping[str, str], progress: Progress) -> None:
-        narrator = Narrator(f"building {self.source.label}", progress)
-        with self.log.open("a", encoding="utf-8") as file:
+        narrator, tool = Narrator(f"building {self.source.label}", progress), Path(command[0]).name
+        # Escaped is what a path holds beyond the letters of the locale; its own bytes are written again.
+        with self.log.open("a", encoding="utf-8", errors="surrogateescape") as file:
             file.write(f"$ {' '.join(command)}\n")
-        returncode = run_logged(command, self._environment(told), self.folder, self.log, narrator.hear)
+        command, seen = confined(
+            self.sandbox and self.sandbox.compiling, command, self._environment(told), self._opening
+        )
+        returncode = run_logged(command, seen, self.folder, self.log, narrator.hear)
         if returncode != 0:
             text = self.log.read_text(encoding="utf-8", errors="replace")
             raise BuildError(
-                f"{what} {self.source.label} failed ({Path(command[0]).name} {ending(returncode)}). "
+                f"{what} {self.source.label} failed ({tool} {ending(returncode)}). "
                 f"From its log {self.log}:\n{excerpt(text)}"
             )
+
+    @property
+    def _opening(self) -> Opening:
+        """The source without its own git folder, where a checkout of CI keeps a token."""
+        source, tools = self.source.path.resolve(), self.tools
+        compilers = (find_nvcc(self.options), *map(shutil.which, compilers_of(self.options)))
+        readable = (*tool_files((tools.cmake, tools.ninja, tools.make, *compilers)), source, self.folder)
+        git = source / ".git"
+        return Opening(
+            readable=(*readable, *self._history(git)),
+            writable=(self.folder / "tree",),
+            hidden=(git,) if git.is_dir() else (),
+            folder=self.folder,
+        )
+
+    def _history(self, git: Path) -> tuple[Path, ...]:
+        """The mirror of a worktree of our own, for the commit that llama.cpp compiles in; of no other."""
+        if not git.is_file():
+            return ()
+        mirrors = (self.folder.parents[1] / MIRROR).resolve()
+        place = Path(git.read_text(encoding="utf-8", errors="replace").removeprefix("gitdir: ").strip()).resolve()
+        inside = place.relative_to(mirrors).parts if place.is_relative_to(mirrors) else ()
+        return (mirrors / inside[0],) if inside else ()
 
     def _keep(self, tree: Path) -> None:
         kept = self.folder / "bin"
         kept.mkdir()
         for target in self.targets:
-            made = next((one for one in (tree / "bin" / target, tree / target) if one.is_file()), None)
+            made = next((one for one in (tree / "bin" / target, tree / target) if _made_in(tree, one)), None)
             if made is None:
                 raise BuildError(
                     f"{self.source.label} compiled, but without making bin/{target}; is it a llama.cpp tree?"
@@ -117,6 +149,11 @@ class Compilation:
             shutil.copy2(made, kept)
         for library in sorted((tree / "bin").glob("*.so*")):
             shutil.copy2(library, kept, follow_symlinks=False)
+
+
+def _made_in(tree: Path, target: Path) -> bool:
+    """Whether it is a file of the tree; a link out of it would put another file of this machine into the cache."""
+    return target.is_file() and target.resolve().is_relative_to(tree.resolve())
 
 
 class Narrator:

@@ -1,5 +1,6 @@
 """The header of a model's file, or of all files of a split model."""
 
+import stat
 from pathlib import Path
 
 from pytest_mtp.core.gguf_header import Header, merged, read_header
@@ -34,7 +35,13 @@ def _parts(path: Path, header: Header) -> list[Path]:
 
 def _header_of(path: Path) -> Header:
     try:
+        told = path.stat()
+        if not (stat.S_ISREG(told.st_mode) or stat.S_ISDIR(told.st_mode)):
+            # Opening a pipe waits for whoever writes into it.
+            raise InputError(f"The model {path} is a pipe or a device, and no file; check --mtp-model.")
         with path.open("rb") as stream:
-            return read_header(stream, path.stat().st_size, name=str(path))
+            return read_header(stream, told.st_size, name=str(path))
     except OSError as error:
         raise InputError(f"The model {path} cannot be read ({error.strerror or error}); check --mtp-model.") from error
+    except ValueError as error:  # a name with a NUL in it
+        raise InputError(f"{str(path)!r} cannot name a model ({error}); check --mtp-model.") from error

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -159,11 +159,15 @@ def _read(path: Path) -> tuple[Entry, ...]:
         version = msgspec.json.decode(head["version"], type=int)
         if version > IMPORTED_VERSION:
             raise InputError(f"It has format {version}, this pytest-mtp reads up to {IMPORTED_VERSION}: update.")
-        return msgspec.json.decode(raw, type=ImportedFile).imported
+        file = msgspec.json.decode(raw, type=ImportedFile)
+        # Said for every entry: what passed for a run of ours would be judged, and pruned by the name that it gives.
+        return tuple(replace(one, imported_from=file.imported_from) for one in file.imported)
     except KeyError as error:
         raise InputError(f"It is no run: it has no {error}. Restore it, or move it away.") from error
     except (OSError, msgspec.DecodeError, ValueError, LookupError, RuntimeError, ArithmeticError) as error:
-        raise InputError(f"It is no run: {error or type(error).__name__}. Restore it, or move it away.") from error
+        raise InputError(
+            f"It is no run: {str(error) or type(error).__name__:.500}. Restore it, or move it away."
+        ) from error
 
 
 def _compact(at: str) -> str:

@@ -10,10 +10,19 @@ from pytest_mtp.core.capabilities import Capabilities
 from pytest_mtp.core.endpoint import Endpoint
 from pytest_mtp.core.server_spec import ServerSpec
 from pytest_mtp.runtime.engines.protocol import Running
+from pytest_mtp.runtime.sandbox import Sandbox
 
 
 class Launch(Protocol):
     """One way to a server; what it raises is a ServerError with the end of its log, where there is one."""
+
+    @property
+    def ours(self) -> bool:
+        """Whether this run starts it, so that an arm that fails is a finding about what was started."""
+
+    @property
+    def identity(self) -> str:
+        """What tells this server from another one of the same arm."""
 
     def run(
         self, folder: Path, start_timeout_s: float, environment: Mapping[str, str]
@@ -22,7 +31,7 @@ class Launch(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LlamaServer:
+class OwnLlamaServer:
     """A llama-server of one's own, started for every block."""
 
     binary: Path
@@ -30,6 +39,18 @@ class LlamaServer:
     spec: ServerSpec
     arguments: tuple[str, ...]
     """The spec in the spelling of this binary."""
+    sandbox: Sandbox | None = None
+    """Keeps it from network and home."""
+
+    @property
+    def ours(self) -> bool:
+        """It is started here."""
+        return True
+
+    @property
+    def identity(self) -> str:
+        """Its flags."""
+        return " ".join(self.arguments)
 
     def run(
         self, folder: Path, start_timeout_s: float, environment: Mapping[str, str]
@@ -45,15 +66,26 @@ class LlamaServer:
             capabilities=self.capabilities,
             start_timeout_s=start_timeout_s,
             environment=environment,
+            sandbox=self.sandbox,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vllm:
+class OwnVllm:
     """A vLLM of one's own, started for every block."""
 
     binary: str
     spec: ServerSpec
+
+    @property
+    def ours(self) -> bool:
+        """It is started here."""
+        return True
+
+    @property
+    def identity(self) -> str:
+        """All that it was asked for."""
+        return repr(self.spec)
 
     def run(
         self, folder: Path, start_timeout_s: float, environment: Mapping[str, str]
@@ -69,6 +101,16 @@ class Found:
     """A server that ran before and will run on: every block meets the same life of it."""
 
     endpoint: Endpoint
+
+    @property
+    def ours(self) -> bool:
+        """Others started it, use it, and may end it."""
+        return False
+
+    @property
+    def identity(self) -> str:
+        """Where it answers."""
+        return self.endpoint.url
 
     def run(
         self, folder: Path, start_timeout_s: float, environment: Mapping[str, str]

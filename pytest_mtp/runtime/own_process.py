@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_mtp.core.server_log import out_of_memory
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.errors import MeasureError, ServerDied, ServerLate
 from pytest_mtp.runtime.process import describe_exit, tail
@@ -15,6 +16,9 @@ from pytest_mtp.runtime.process import describe_exit, tail
 _POLL_S = 0.05
 # A crash closes the connection a moment before the process can be reaped.
 _LAST_BREATH_S = 1.0
+# What a log says of layers and memory it says while the model loads; what follows may be any amount.
+_LOG_BYTES = 8 * 2**20
+_WHOLE_TAIL = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +47,17 @@ class OwnProcess:
         return tail(self.log, lines)
 
     def log_text(self) -> str:
-        """Read its whole log."""
-        return self.log.read_text(errors="replace")
+        """Read its log; of one that has no end, the first 8 MiB."""
+        with self.log.open("rb") as file:
+            return file.read(_LOG_BYTES).decode(errors="replace")
 
     def check_alive(self, when: str, cause: Exception | None = None) -> None:
         """Raise ``ServerDied`` if the process has ended."""
         returncode = self.process.poll()
         if returncode is not None:
-            message = f"The {self.arm.value} {self.called} {describe_exit(returncode)} {when}."
+            died = f"The {self.arm.value} {self.called} {describe_exit(returncode)} {when}."
+            why = out_of_memory(self.tail(_WHOLE_TAIL))
+            message = died if why is None else f"{died} {why}"
             raise ServerDied(message, command=self.command_line, log_tail=self.tail()) from cause
 
     def await_ready(self, ready: Callable[[], bool], timeout_s: float) -> None:
@@ -70,6 +77,7 @@ class OwnProcess:
     def answering(self) -> Iterator[None]:
         """One request; a process that died of it is named as such, with the end of its log."""
         when = "while it answered a request"
+        self.check_alive("before it was asked again")
         try:
             yield
         except MeasureError as error:

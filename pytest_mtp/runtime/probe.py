@@ -5,20 +5,22 @@ from pathlib import Path
 
 from pytest_mtp.core.capabilities import Capabilities, parse_help
 from pytest_mtp.errors import InputError, ServerDied, ServerLate
-from pytest_mtp.runtime.child import run_text
 from pytest_mtp.runtime.process import describe_exit, not_startable, server_environment
+from pytest_mtp.runtime.sandbox import Sandbox, run_confined
 
 _LINES = 20
 
 
-def probe(binary: Path, *, known_by: str = "--port", timeout_s: float = 60.0) -> Capabilities:
+def probe(
+    binary: Path, *, known_by: str = "--port", timeout_s: float = 60.0, sandbox: Sandbox | None = None
+) -> Capabilities:
     """Run ``--help`` and read it; the first run of a CUDA binary takes seconds, for its libraries.
 
     ``known_by`` is an option that such a program has, so that another program's help is refused.
     """
     argv = (str(binary), "--help")
     try:
-        done = run_text(argv, server_environment(), timeout_s=timeout_s)
+        done = run_confined(sandbox, argv, server_environment(), timeout_s)
     except OSError as error:
         raise ServerDied(not_startable(str(binary), error)) from error
     except subprocess.TimeoutExpired as error:

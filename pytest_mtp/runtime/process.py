@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pytest_mtp.core.server_log import last_words
-from pytest_mtp.errors import ServerDied
+from pytest_mtp.errors import ServerDied, ServerLate
 from pytest_mtp.runtime.child import child_environment, die_with_parent
 
 # No LLAMA_ARG_*: one of them can make the plain arm draft, and no flag undoes it. No tokens either.
@@ -21,6 +21,10 @@ _PASSED = (*ACCELERATOR_VARIABLES, "LD_LIBRARY_PATH", "PATH", "HOME", "LANG", "L
 
 _TAIL_BYTES = 32 * 1024
 _LIBRARY_MISSING = 127
+_BY_SIGNAL = 128
+"""What bubblewrap and shells add to the number of the signal that ended what they ran."""
+_LAST_SIGNAL = 64
+_LEAST_PATIENCE_S = 1.0
 
 _ADVICE = {
     signal.SIGILL: (
@@ -70,17 +74,42 @@ def not_startable(binary: str, error: OSError) -> str:
 
 
 def stop(process: subprocess.Popen[bytes], grace_s: float = 10.0) -> None:
-    """End the process and its whole group, and reap it; safe when it has already ended."""
+    """End the process and its whole group, and reap it; safe when it has already ended.
+
+    ServerLate where even SIGKILL does not end it: that is so while it hangs in the kernel, most often in a driver.
+    """
     # A server with a request in flight takes the first SIGTERM and never ends; the second one ends it.
     for number, patience_s in ((signal.SIGTERM, grace_s), (signal.SIGTERM, grace_s / 2)):
         if process.poll() is not None:
             break
         _signal_group(process, number)
+        _signal_group(process, signal.SIGCONT)  # a halted one would not listen
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(patience_s)
     # Also when the process is gone: what it started would outlive it.
     _signal_group(process, signal.SIGKILL)
-    process.wait()
+    try:
+        process.wait(max(grace_s, _LEAST_PATIENCE_S))
+    except subprocess.TimeoutExpired as error:
+        raise ServerLate(
+            f"Process {process.pid} does not end, not even by SIGKILL: it hangs in the kernel, most often in the "
+            "driver of a card. Measure no more before it is gone (see dmesg; a reboot helps where nothing else does)."
+        ) from error
+
+
+def stop_all(process: subprocess.Popen[bytes], grace_s: float = 10.0) -> None:
+    """End what the process runs for us, then itself; back when nothing of it is left, also on the cards."""
+    import psutil
+
+    with contextlib.suppress(psutil.NoSuchProcess):
+        inside = psutil.Process(process.pid).children(recursive=True)
+        for one in inside:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.terminate()
+        psutil.wait_procs(inside, timeout=grace_s)
+        stop(process, grace_s)
+        psutil.wait_procs(inside, timeout=grace_s)
+    stop(process, grace_s)
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
@@ -105,6 +134,8 @@ def describe_exit(returncode: int) -> str:
     """Say how a process ended, and what that usually means."""
     if returncode == _LIBRARY_MISSING:
         return "ended with exit status 127 (a shared library or the interpreter is missing; see LD_LIBRARY_PATH)"
+    if _BY_SIGNAL < returncode <= _BY_SIGNAL + _LAST_SIGNAL:
+        returncode = _BY_SIGNAL - returncode
     if returncode >= 0:
         return f"ended with exit status {returncode}"
     try:

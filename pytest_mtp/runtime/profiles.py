@@ -2,20 +2,25 @@
 
 import difflib
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_mtp.core.inheritance import EXTENDS, Layer, Merged, merge, override
+from pytest_mtp.core.profile_text import toml_tables
 from pytest_mtp.errors import SettingsError
+from pytest_mtp.runtime.store import content_of
 
 if TYPE_CHECKING:
     from pytest_mtp.core.profile import Profile
 
 _SHIPPED = Path(__file__).parent.parent / "profiles"
 _SCHEMAS = Path(__file__).parent.parent / "schemas"
+_MOST_BYTES = 2**18
+"""Fifty times the longest profile that ships; what TOML needs to be read grows faster than its length."""
+_TOLD_AT_ONCE = 20
+_SHOWN = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +49,24 @@ def effective(name: str, assignments: Sequence[str] = ()) -> Effective:
     from pytest_mtp.runtime.prompts import library
 
     layers = (*_chain(name), *map(override, assignments))
-    merged = merge(layers)
-    found = _problems(name, layers, merged)
+    try:
+        merged = merge(layers)
+        found = _problems(name, layers, merged)
+    except RecursionError as error:
+        raise SettingsError(f"Profile {name}: its tables are nested too deep to be read.") from error
     if found:
-        raise SettingsError("\n".join(found))
+        raise SettingsError(_told(found))
     try:
         return Effective(with_library(converted(merged.document), library()), merged.origins)
     except SettingsError as error:
-        raise SettingsError(f"Profile {name}: {error}") from error
+        raise SettingsError(f"Profile {name}: {_told(str(error).splitlines())}") from error
+
+
+def _told(found: Sequence[str]) -> str:
+    """The first of many problems, and the beginning of a long one: a file may be wrong in every line."""
+    lines = [one if len(one) <= _SHOWN else f"{one[:_SHOWN]} ..." for one in found[:_TOLD_AT_ONCE]]
+    more = len(found) - len(lines)
+    return "\n".join([*lines, *([f"And {more} more problems like these."] if more else [])])
 
 
 def _problems(name: str, layers: Sequence[Layer], merged: Merged) -> list[str]:
@@ -109,6 +124,6 @@ def _label(path: Path) -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(f"Profile {path} cannot be read: {error}.") from error
+        return toml_tables(content_of(path, _MOST_BYTES))
+    except (OSError, ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError, as a number too long is
+        raise SettingsError(f"Profile {path} cannot be read: {error!s:.{_SHOWN}}.") from error

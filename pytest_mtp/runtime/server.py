@@ -14,16 +14,20 @@ from types import MappingProxyType
 
 from pytest_mtp.core.capabilities import Capabilities
 from pytest_mtp.core.request import Answer, Request
+from pytest_mtp.core.secret import Secret
 from pytest_mtp.core.server_log import lost_its_port
 from pytest_mtp.core.server_spec import Arm, ServerSpec
 from pytest_mtp.core.serving import address
 from pytest_mtp.errors import MeasureError, ServerDied, ServerImposter, ServerLate
 from pytest_mtp.runtime.client import Client
+from pytest_mtp.runtime.door import Door
 from pytest_mtp.runtime.own_process import OwnProcess
 from pytest_mtp.runtime.port import available_port
-from pytest_mtp.runtime.process import accelerator_environment, server_environment, spawn, stop
+from pytest_mtp.runtime.process import accelerator_environment, server_environment, spawn, stop, stop_all
+from pytest_mtp.runtime.sandbox import Opening, Sandbox, confined, program_files
 
 _PORT_TRIES = 3
+_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +42,18 @@ class Server(OwnProcess):
     """The ``GGML_*``, ``CUDA_*`` and like variables that it sees: they can change its speed."""
     load_s: float = 0.0
     """From the start of the process until it was ready."""
+    keeper: int | None = None
+    """The process that listens, where that is not the one that was started: inside a sandbox."""
+
+    @property
+    def pid(self) -> int:
+        """The process id of the server itself, for telemetry."""
+        return self.process.pid if self.keeper is None else self.keeper
+
+    @property
+    def place(self) -> str:
+        """Where it listens, in words."""
+        return f"port {self.port}" if self.keeper is None else "its socket"
 
     def ask(self, request: Request) -> Answer:
         """Ask for one completion; a server that died of it is named as such, with the end of its log."""
@@ -55,17 +71,19 @@ def serve(  # noqa: PLR0913 - each is one thing that only the caller knows
     start_timeout_s: float,
     capabilities: Capabilities | None = None,
     environment: Mapping[str, str] = MappingProxyType({}),
+    sandbox: Sandbox | None = None,
 ) -> Iterator[Server]:
     """Run the server for the ``with`` block: own port, ready, and proven to be the arm of ``spec``.
 
-    ``arguments`` are those of ``negotiate``; ``environment`` is added to the variables that every server sees.
+    ``arguments`` are those of ``negotiate``; ``environment`` is added to the variables that every server sees. In a
+    ``sandbox`` it has no network: its host is ``door.HOST``, by which it is reached.
     Raises ServerDied, ServerLate or ServerImposter, each with the log's end.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         api_key, key_arguments = stack.enter_context(_api_key(folder, capabilities))
         command = (str(binary), *arguments, *key_arguments)
-        launch = _Launch(command, spec, folder / "server.log", start_timeout_s, api_key, environment)
+        launch = _Launch(command, spec, folder / "server.log", start_timeout_s, api_key, environment, sandbox)
         server = launch.ready(stack)
         _prove(server, spec)
         yield server
@@ -77,7 +95,7 @@ def _api_key(folder: Path, capabilities: Capabilities | None) -> Iterator[tuple[
     if capabilities is None or not capabilities.offers("--api-key-file"):
         yield None, ()
         return
-    key, path = secrets.token_hex(16), folder / "api-key"
+    key, path = Secret(secrets.token_hex(16)), folder / "api-key"
     path.touch(mode=0o600)
     path.write_text(f"{key}\n")
     try:
@@ -96,6 +114,7 @@ class _Launch:
     timeout_s: float
     api_key: str | None
     environment: Mapping[str, str]
+    sandbox: Sandbox | None = None
 
     def ready(self, stack: ExitStack, tries: int = _PORT_TRIES) -> Server:
         """Start it and wait until it is ready; once more where another process was faster to take the port."""
@@ -110,6 +129,8 @@ class _Launch:
         return replace(server, load_s=time.monotonic() - begin)
 
     def _started(self, stack: ExitStack) -> Server:
+        if self.sandbox is not None:
+            return self._started_inside(stack, self.sandbox)
         port = available_port(self.spec.host, 0) if self.spec.port is None else self.spec.port
         environment = {**server_environment(), **self.environment}
         command = (*self.command, "--port", str(port))
@@ -128,6 +149,28 @@ class _Launch:
             environment={**accelerator_environment(), **self.environment},
         )
 
+    def _started_inside(self, stack: ExitStack, sandbox: Sandbox) -> Server:
+        """The same without network; it can be asked once its socket is there."""
+        door = stack.enter_context(Door(self.log.parent / "door"))
+        opening = Opening(readable=program_files(self.command), door=door.folder)
+        command, seen = confined(sandbox, self.command, {**server_environment(), **self.environment}, opening)
+        process = spawn(command, self.log, seen)
+        stack.callback(stop_all, process)
+        own = OwnProcess(arm=self.spec.arm, process=process, command=tuple(command), log=self.log)
+        own.await_ready(lambda: door.keeper() is not None, self.timeout_s)
+        client = stack.enter_context(Client("http://server", self.api_key, door.path))
+        return Server(
+            client=client,
+            process=process,
+            command=own.command,
+            log=self.log,
+            port=0,
+            arm=self.spec.arm,
+            model=self.spec.model,
+            environment={**accelerator_environment(), **self.environment},
+            keeper=door.keeper(),
+        )
+
 
 def _prove(server: Server, spec: ServerSpec) -> None:
     """Raise ``ServerImposter`` unless what answers is our process, with our model, slots and speculation."""
@@ -140,32 +183,40 @@ def _prove(server: Server, spec: ServerSpec) -> None:
         server.check_alive("right after it was ready", error)
         raise ServerLate(error.message, command=server.command_line, log_tail=server.tail()) from error
     if complaint is not None:
-        message = (
-            f"What answers on port {server.port} is not the {spec.arm.value} server that was started: {complaint}."
-        )
+        message = f"What answers on {server.place} is not the {spec.arm.value} server that was started: {complaint}."
         raise ServerImposter(message, command=server.command_line, log_tail=server.tail())
 
 
 def _complaint(server: Server, spec: ServerSpec) -> str | None:
-    if not _listens(server.pid, server.port):
+    if not _listens(server):
         return "the port belongs to another process (a wrapper script must exec the binary)"
     props = server.client.props()
     path, slots = str(props.get("model_path", "")), props.get("total_slots")
-    if Path(path).resolve() != Path(spec.model).resolve():
-        return f"it serves the model {path or 'of no name'}, not {spec.model}"
+    if not _same_file(path, spec.model):
+        return f"it serves the model {path[:_SHOWN] or 'of no name'}, not {spec.model}"
     if slots != spec.parallel:
-        return f"it has {slots} slots, not {spec.parallel}"
+        return f"it has {slots!r:.{_SHOWN}} slots, not {spec.parallel}"
     wanted = spec.arm is Arm.MTP
     found = [slot.get("speculative") for slot in server.client.slots()]
     if found != [wanted] * spec.parallel:
-        return f"/slots says speculative {found}, and this arm needs {wanted} in each slot"
+        return f"/slots says speculative {found!r:.{_SHOWN}}, and this arm needs {wanted} in each slot"
     return None
 
 
-def _listens(pid: int, port: int) -> bool:
+def _same_file(said: str, ours: str) -> bool:
+    try:
+        return Path(said).resolve() == Path(ours).resolve()
+    except (ValueError, OSError, RuntimeError):  # what was said can be no path at all
+        return False
+
+
+def _listens(server: Server) -> bool:
     import psutil
 
+    pid, port = server.process.pid, server.port
     try:
+        if server.keeper is not None:
+            return server.keeper in {one.pid for one in psutil.Process(pid).children(recursive=True)}
         connections = psutil.Process(pid).net_connections(kind="tcp")
     except psutil.NoSuchProcess:
         return False

@@ -6,9 +6,10 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_mtp.core.upkeep import MIRROR, Entry, Flaw
-from pytest_mtp.errors import BuildError
+from pytest_mtp.errors import BuildError, CacheError
 from pytest_mtp.runtime.build import server_version
 from pytest_mtp.runtime.cache import Cache, recipe_hash
+from pytest_mtp.runtime.seal import damage, is_sealed
 from pytest_mtp.runtime.upkeep import entries, folder_of, recipe_of
 
 Recipe = Mapping[str, Any]
@@ -36,7 +37,15 @@ def _flaw(cache: Cache, entry: Entry, mirrors: set[str]) -> str | None:
     if entry.mirror is not None and entry.mirror not in mirrors:
         return f"its history was in mirror/{entry.mirror}, which is gone"
     check = _CHECKS.get(entry.kind)
-    return check(folder, recipe) if check is not None else None
+    return _damage(folder) or (check(folder, recipe) if check is not None else None)
+
+
+def _damage(folder: Path) -> str | None:
+    """Whether its files are what they were when they were made; entries of earlier versions cannot tell."""
+    try:
+        return damage(folder) if is_sealed(folder) else None
+    except (CacheError, OSError) as error:
+        return str(error)
 
 
 def _build(folder: Path, _recipe: Recipe) -> str | None:

@@ -24,6 +24,7 @@ ENVIRONMENT = (
 """Variables that a compiler sees."""
 
 _HOST, _CUDA = "CMAKE_CXX_COMPILER", "CMAKE_CUDA_COMPILER"
+_NAMED_BY = (("C", "CC"), ("CXX", "CXX"), ("CUDA_HOST", "CUDAHOSTCXX"))
 _AMD_PCI = "0x1002"
 _CARDS = Path("/sys/class/drm")
 _DEVICE_COMPILERS = {Backend.HIP: "hipcc", Backend.VULKAN: "glslc"}
@@ -93,6 +94,13 @@ def _host_compiler(options: Options) -> list[str]:
     if shutil.which(command[0]) is None:
         raise BuildError(f"There is no C++ compiler {command[0]!r}; install one (apt install g++), or set CXX.")
     return command
+
+
+def compilers_of(options: Options = ()) -> tuple[str, ...]:
+    """The words by which host compilers are named: by the profile, else by the environment."""
+    told = dict(options)
+    named = (told.get(f"CMAKE_{one}_COMPILER") or os.environ.get(variable) or "" for one, variable in _NAMED_BY)
+    return tuple(shlex.split(one)[0] for one in named if one.strip())
 
 
 def _version(tool: str | None) -> Version | None:

@@ -44,7 +44,10 @@ def test_an_endpoint_is_an_arm_an_engine_a_root_and_a_model(text: str, endpoint:
         ("mtp=http://host:0", r"has no URL"),
         ("mtp=http://host:99999", r"has no valid address"),
         ("mtp=http://[::1", r"has no valid address"),
-        ("mtp=tgi:http://host", r"names the engine 'tgi', which is none of: llama-server, vllm"),
+        ("mtp=http://a..b", r"has no valid address"),
+        (f"mtp=http://{'a' * 70}.com", r"has no valid address"),
+        ("mtp=http://host/\x00", r"has no URL"),
+        ("mtp=tgi:http://host", r"names an engine that is none of: llama-server, vllm"),
     ],
 )
 def test_a_wrong_endpoint_says_what_is_wrong_and_how_to_write_it(text: str, cause: str) -> None:
@@ -61,6 +64,12 @@ def test_a_wrong_endpoint_says_what_is_wrong_and_how_to_write_it(text: str, caus
         "mtp=http://user:secret@host:99999",
         "secret=http://user:secret@host".replace("secret=", "x="),
         "mtp=http://host?key=secret",
+        "mtp=nope:http://x:in/secret@host",
+        "mtp=http://user:in'secret@host",
+        "mtp=http://user:in?secret@host",
+        "mtp=http://user:in#secret@host",
+        "user:secret@host",
+        "mtp=http://host:x?key=secret",
     ],
 )
 def test_a_secret_is_refused_and_not_repeated(text: str) -> None:
@@ -68,6 +77,7 @@ def test_a_secret_is_refused_and_not_repeated(text: str) -> None:
         parse_endpoint(text)
     assert "secret@" not in str(caught.value)
     assert "=secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
 
 
 def test_a_user_in_a_url_is_sent_to_the_variable_for_keys() -> None:
@@ -87,6 +97,8 @@ def test_both_arms_have_an_endpoint_each() -> None:
         (["plain=http://h:1"], "mtp arm has no endpoint"),
         (["mtp=http://h:1", "mtp=http://h:2", "plain=http://h:3"], "two endpoints of the mtp arm"),
         (["mtp=http://h:1", "plain=http://h:1/v1"], "one server either drafts or does not"),
+        (["mtp=http://h", "plain=http://H:80"], "one server either drafts or does not"),
+        (["mtp=http://localhost:1", "plain=vllm:http://127.0.0.1:1"], "one server either drafts or does not"),
     ],
 )
 def test_endpoints_that_are_no_comparison_are_refused(texts: list[str], cause: str) -> None:

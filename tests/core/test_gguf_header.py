@@ -189,7 +189,7 @@ def test_a_damaged_length_does_not_read_the_model_into_memory(tmp_path: Path) ->
     path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 1 << 35, 0))
     with path.open("r+b") as stream:
         stream.truncate(size)
-        with pytest.raises(InputError, match="the tensor '' is in its header twice"):
+        with pytest.raises(InputError, match=f"it announces {1 << 35} tensors"):
             read_header(stream, size)
 
 

@@ -155,3 +155,13 @@ def test_a_class_without_a_record_is_not_held_against_the_old_prompts_drafts() -
 def test_a_regression_names_its_cause(accepted: int, cause: Cause) -> None:
     now = campaign({"a": around(1.5, 0.005)}, accepted={"a": accepted})
     assert verdicts(now, Yardsticks(gate=GATE, baseline=BASELINE))["a"].speed.cause is cause
+
+
+@pytest.mark.parametrize(
+    ("blocks", "said"),
+    [((), "only 0 valid blocks were measured"), ((2.0,), "only 1 valid block was measured")],
+    ids=["none", "one"],
+)
+def test_a_campaign_of_too_few_blocks_counts_them(blocks: tuple[float, ...], said: str) -> None:
+    result = verdicts(campaign({"a": blocks}), Yardsticks(gate=GATE, floors={"a": 1.5}))["a"]
+    assert (result.speed.outcome, result.speed.reason) == (Outcome.INVALID, said)

@@ -24,6 +24,7 @@ def test_a_sound_answer_counts() -> None:
     [
         ({"predicted_n": 7}, Arm.MTP, "7 tokens came, 9 were asked for"),
         ({"cache_n": 3}, Arm.MTP, "3 prompt tokens came from a cache"),
+        ({"predicted_ms": 1e-300}, Arm.MTP, "1e-300 ms for 9 tokens is no measurement"),
         ({}, Arm.PLAIN, "the plain arm drafted 6 tokens"),
         ({"predicted_ms": 91.0}, Arm.MTP, "the server claims 91 ms, 90 ms passed"),
     ],

@@ -81,6 +81,8 @@ def test_a_prompt_is_kept_to_the_last_control_character() -> None:
         ('["a"]', "it is no row; write rows such as"),
         ('{"class": "a"}', 'it has no "prompt"; write rows such as'),
         ('{"prompt": "a"}', 'it has no "class"; write rows such as'),
+        ('{"name": "a", "prompt": "a"}', 'it has no "class" (it has "name": write "class"); write rows such as'),
+        ('{"messages": [{"role": "user"}]}', "a conversation is not taken; write class and prompt, such as {"),
         ('{"class": 3, "prompt": "a"}', '"class" is not a text; put it in quotation marks.'),
         ('{"class": "a", "prompt": 3}', '"prompt" is not a text; put it in quotation marks.'),
         ('{"class": "a", "prompt": " \\n"}', '"prompt" is empty; write what the model shall be asked.'),
@@ -121,6 +123,18 @@ def test_questions_that_nothing_tells_apart_are_refused(mark: Any) -> None:
     said = refusal(lines(question(mark), question(mark)))
     assert said.startswith("Line 2: the class coding")
     assert said.endswith("holds one prompt; give each question of a category a question_id of its own.")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"messages": []}', '[{"messages": [{"content": "a"}]}]', '{"messages": [], "id": 1}']
+)
+def test_a_conversation_is_refused_in_every_form(text: str) -> None:
+    assert refusal(text).startswith("Line 1: a conversation is not taken; write class and prompt")
+
+
+def test_a_class_may_be_called_messages() -> None:
+    assert asked('{"messages": "Write one."}') == [("messages", "Write one.")]
+    assert asked('{"class": "a", "prompt": "A.", "messages": []}') == [("a", "A.")]
 
 
 def test_every_bad_row_is_told_and_of_many_the_first_ten() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_mtp.core.footprint import Place
-from pytest_mtp.core.server_log import logged_memory
+from pytest_mtp.core.server_log import last_words, logged_memory, out_of_memory
 
 # A CPU server of b11434 with --verbosity 4, drafting: the draft's context is reserved twice.
 CPU_MTP = """\
@@ -85,3 +85,38 @@ def test_what_a_card_holds_is_not_the_hosts(buffer: str) -> None:
 @pytest.mark.parametrize("log", ["", "main: listening", "\n".join(CPU_MTP.splitlines()[1:])])
 def test_a_log_without_the_weights_tells_nothing(log: str) -> None:
     assert logged_memory(log) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "whose"),
+    [
+        ("ggml_cuda: allocating 7600.50 MiB on device 0: cudaMalloc failed: out of memory", "the card's"),
+        ("CUDA error: out of memory", "the card's"),
+        ("vk::Device::allocateMemory: ErrorOutOfDeviceMemory", "the card's"),
+        ("alloc_tensor_range: failed to allocate ROCm0 buffer of size 7969701888", "the card's"),
+        ("ggml_gallocr_reserve_n: failed to allocate CPU buffer of size 7969701888", "the machine's"),
+        ("  what():  std::bad_alloc", "the machine's"),
+        ("ggml/src/ggml.c:1644: GGML_ASSERT(ctx->mem_buffer != NULL) failed", "the machine's"),
+    ],
+)
+def test_a_server_that_ran_out_of_memory_is_known_by_its_words(line: str, whose: str) -> None:
+    said = out_of_memory(f"load_model: loading\n{line}\n#0 a backtrace\n")
+    assert said is not None
+    assert said.startswith(f"Its log says that {whose} memory was full")
+
+
+def test_a_server_that_died_of_something_else_is_not_told_to_save_memory() -> None:
+    assert out_of_memory(CPU_MTP) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("a\x1b[2J\x07b\x9b31m\n", "a\ufffd[2J\ufffdb\ufffd31m"),
+        ("50 %\r100 %\r\ndone\n", "50 %\n100 %\ndone"),
+        ("x" * 5000, "x" * 2000),
+        ("tab\there \u00e4 \U0001f600", "tab\there \u00e4 \U0001f600"),
+    ],
+)
+def test_what_is_shown_of_a_log_commands_no_terminal(written: str, shown: str) -> None:
+    assert last_words(written) == shown

@@ -59,6 +59,9 @@ def test_a_missing_field_is_named(field: str) -> None:
         ("predicted_ms", math.inf),
         ("predicted_ms", -0.1),
         ("predicted_ms", "163"),
+        ("predicted_ms", 10**400),
+        ("predicted_ms", [[[]]]),
+        ("prompt_n", 2**31),
         ("prompt_ms", True),
         ("cache_n", None),
         ("draft_n", 1.5),
@@ -136,6 +139,7 @@ def test_a_sampled_request_leaves_the_temperature_to_the_server() -> None:
         ({"timings": SAID}, 1.0, "content"),
         ({"timings": SAID, "content": "x", "stop_type": 3}, 1.0, "stop_type"),
         ({"timings": SAID, "content": "x"}, math.nan, "clock"),
+        ({"timings": SAID, "content": "half a pair \ud800"}, 1.0, "is no text"),
     ],
 )
 def test_an_answer_that_lacks_something_is_refused(doc: dict[str, object], wall_ms: float, cause: str) -> None:

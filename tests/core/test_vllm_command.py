@@ -25,6 +25,10 @@ def test_what_a_default_could_change_is_spelled_out() -> None:
         assert words in line
 
 
+def test_as_many_requests_run_at_once_as_the_profile_says() -> None:
+    assert "--max-num-seqs 4" in " ".join(vllm_command(replace(SPEC, parallel=4), 1))
+
+
 def test_names_sampling_and_own_words_are_passed_on() -> None:
     spec = replace(SPEC, alias="a", temp=0.6, top_k=20, repeat_penalty=1.0, extra=("--enforce-eager",))
     line = vllm_command(spec, 1, "/opt/vllm")

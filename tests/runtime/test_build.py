@@ -60,7 +60,7 @@ def test_a_build_is_told_kept_alone_and_found_again(tmp_path: Path) -> None:
     assert made.version == "version: 0.1 (build 0, commit unknown)"
     assert (made.source, made.label, dict(made.options)["CMAKE_BUILD_TYPE"]) == ("dir-src", "b7", "Release")
     entry = made.server.parents[1]
-    assert sorted(one.name for one in entry.iterdir()) == [".mtp-entry.json", "bin", "build.log"]
+    assert sorted(one.name for one in entry.iterdir()) == [".mtp-entry.json", ".mtp-seal.json", "bin", "build.log"]
     assert said[0] == "configuring b7"
     assert said[1].startswith("building b7: 1/4, ")
     assert said[-1].startswith("building b7: 4/4, ")
@@ -77,6 +77,14 @@ def test_other_code_options_or_compiler_flags_are_another_build(
     monkeypatch.setenv("CXXFLAGS", "-DX")
     builds.append(build(SPEC, source, cache))
     assert len({one.identity for one in builds}) == len({one.server for one in builds}) == 4
+
+
+def test_a_commit_is_compiled_once_under_all_of_its_names(tmp_path: Path) -> None:
+    cache, source = Cache(tmp_path / "cache"), tree(tmp_path / "src")
+    names = ("abc1234", "master @ abc1234", "pull/1/head @ abc1234")
+    builds = [build(SPEC, replace(source, label=name), cache) for name in names]
+    assert len({one.identity for one in builds}) == len({one.server for one in builds}) == 1
+    assert tuple(one.label for one in builds) == names
 
 
 def test_shared_libraries_move_with_the_binary(tmp_path: Path) -> None:

@@ -58,7 +58,23 @@ def test_a_chat_that_fails_is_named_by_its_endpoint(start: Serve) -> None:
         ("no-timings", r"has no timings"),
         ("no-json", r"/completion answered no JSON: '<html>'"),
         ("http-500", r"/completion answered HTTP 500: the context is full"),
+        ("http-503", r"/completion answered HTTP 503: the context is full"),
+        ("redirect", r"/completion answered HTTP 302"),
         ("hangs-up", r"connection broke before /completion was answered"),
+        ("half", r"connection broke before /completion was answered"),
+        ("no-http", r"connection broke before /completion was answered"),
+        ("no-gzip", r"connection broke before /completion was answered"),
+        ("floods", r"/completion answered more than 64 MiB"),
+        ("deep", r"/completion answered no JSON: '\[{200}'"),
+        ("list", r"/completion answered list where dict belongs"),
+        ("nothing", r"/completion answered no JSON: ''"),
+        ("no-text", r"content or stop_type is no text"),
+        ("nan", r"timings\.predicted_ms of the answer is nan"),
+        ("negative", r"timings\.predicted_ms of the answer is -5\.0"),
+        ("number-of-401-digits", r"timings\.prompt_ms of the answer is 10{59};"),
+        ("count-of-401-digits", r"timings\.prompt_n of the answer is 10{59};"),
+        ("half-a-token", r"timings\.predicted_n of the answer is 8\.5"),
+        ("more-accepted-than-drafted", r"draft_n_accepted is 3, above draft_n 2"),
     ],
 )
 def test_an_answer_that_is_no_measurement_says_why(start: Serve, fault: str, cause: str) -> None:
@@ -70,6 +86,24 @@ def test_a_server_that_hangs_is_late(start: Serve) -> None:
     server = start("--fault", "hangs")
     with pytest.raises(ServerLate, match=r"No answer to /completion within 0\.1 s"):
         server.client.complete(Request(prompt="Hi", n_predict=8, timeout_s=0.1))
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("fault", ["drips", "drips-headers", "asks-to-go-on"])
+def test_an_answer_that_never_ends_is_late_although_bytes_keep_coming(start: Serve, fault: str, stream: bool) -> None:  # noqa: FBT001 - parametrized
+    server = start("--fault", fault)
+    with pytest.raises(ServerLate, match=r"No answer to /completion within 0\.3 s"):
+        server.client.complete(Request(prompt="Hi", n_predict=8, timeout_s=0.3, stream=stream))
+
+
+def test_ids_of_tokens_that_are_none_are_refused(start: Serve) -> None:
+    with pytest.raises(MeasureError, match="/tokenize answered str where int belongs"):
+        start("--fault", "strange-tokens").client.tokens("Hi")
+
+
+def test_counters_that_are_no_numbers_are_refused(start: Serve) -> None:
+    with pytest.raises(MeasureError, match="/metrics counts nan accepted drafts"):
+        start("--fault", "nan-metrics").client.accepted_per_position()
 
 
 def test_nobody_listening_is_not_healthy_and_no_crash(unused_port: int) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pytest_mtp.errors import ServerDied
+from pytest_mtp.errors import ServerDied, ServerLate
 from pytest_mtp.runtime.process import describe_exit, server_environment, spawn, stop, tail
 
 DEADLINE_S = 30.0
@@ -77,6 +77,42 @@ def test_a_deaf_process_is_killed_and_reaped(start: Start, tmp_path: Path) -> No
     stop(process, 0.1)
     assert process.returncode == -signal.SIGKILL
     assert not psutil.pid_exists(process.pid)
+
+
+def test_a_halted_process_ends_by_sigterm(start: Start) -> None:
+    process = start(WAIT)
+    process.send_signal(signal.SIGSTOP)
+    until(lambda: psutil.Process(process.pid).status() == psutil.STATUS_STOPPED)
+    stop(process, DEADLINE_S)
+    assert process.returncode == -signal.SIGTERM
+
+
+@pytest.fixture
+def frozen(start: Start) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that the kernel does not let run, not even to die of SIGKILL, as a driver that hangs keeps one."""
+    group = Path(f"/sys/fs/cgroup/freezer/pytest-mtp-{os.getpid()}")
+    process = start(WAIT)
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"no control group (version 1) that freezes can be made here, which takes root: {error}")
+    try:
+        (group / "cgroup.procs").write_text(str(process.pid))
+        (group / "freezer.state").write_text("FROZEN")
+        until(lambda: (group / "freezer.state").read_text() == "FROZEN\n")
+        yield process
+    finally:
+        (group / "freezer.state").write_text("THAWED")
+        process.kill()
+        process.wait(DEADLINE_S)
+        until(lambda: not (group / "cgroup.procs").read_text())
+        group.rmdir()
+
+
+def test_a_process_that_sigkill_does_not_end_is_said_and_not_waited_for(frozen: subprocess.Popen[bytes]) -> None:
+    with pytest.raises(ServerLate, match=rf"Process {frozen.pid} does not end, not even by SIGKILL: it hangs in the"):
+        stop(frozen, 0.1)
+    assert psutil.pid_exists(frozen.pid)
 
 
 def test_children_of_the_process_end_with_it(start: Start, tmp_path: Path) -> None:

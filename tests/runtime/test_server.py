@@ -104,6 +104,8 @@ def test_a_server_that_never_gets_ready_is_late_and_ended(start: Serve) -> None:
         ("wrong-model", r"it serves the model /another/model\.gguf, not .*model\.gguf"),
         ("not-speculative", r"/slots says speculative \[False\], and this arm needs True"),
         ("no-slots", r"it cannot prove what it is: /slots answered HTTP 501"),
+        ("nul-model", r"it serves the model \x00{200}, not .*model\.gguf"),
+        ("strange-slots", r"it cannot prove what it is: /slots answered str where dict belongs"),
     ],
 )
 def test_a_server_that_is_not_the_arm_is_an_imposter(start: Serve, fault: str, cause: str) -> None:
@@ -141,6 +143,63 @@ def test_a_server_that_dies_of_a_request_is_dead_and_not_a_broken_connection(sta
     assert "GGML_ASSERT(n_outputs_max" in caught.value.log_tail
 
 
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("SIGILL", "instructions this CPU does not have"),
+        ("SIGSEGV", "it read memory that is not its own"),
+        ("SIGKILL", "most often the kernel, out of memory"),
+        ("SIGBUS", "check the disk"),
+        ("CUDA", r"SIGABRT (?s:.*)the card's memory was full: (?s:.*)shorten the context \(server\.ctx\)"),
+    ],
+)
+def test_each_way_to_die_is_explained(start: Serve, how: str, said: str) -> None:
+    with pytest.raises(ServerDied, match=said):
+        start("--fault", f"dies-answering={how}").ask(REQUEST)
+
+
+def test_a_server_that_died_between_two_requests_is_not_said_to_have_died_of_one(start: Serve) -> None:
+    server = start("--fault", "dies-between=SIGSEGV")
+    assert server.ask(REQUEST).timings.predicted_n == 8
+    server.process.wait(30)
+    with pytest.raises(ServerDied, match=r"died of SIGSEGV .* before it was asked again"):
+        server.ask(REQUEST)
+
+
+def test_a_server_that_dies_while_its_counters_are_read_is_dead(start: Serve) -> None:
+    server = start()
+
+    def count() -> None:
+        with server.answering():
+            server.process.kill()
+            server.client.accepted_per_position()
+
+    with pytest.raises(ServerDied, match=r"died of SIGKILL .* while it answered a request"):
+        count()
+
+
+@pytest.mark.parametrize("fault", ["health-hangs", "health-drips", "hangs-at-start"])
+def test_a_server_that_says_nothing_of_its_health_is_late(start: Serve, fault: str) -> None:
+    with pytest.raises(ServerLate, match=r"mtp server was not ready within 0\.5 s"):
+        start("--fault", fault, timeout_s=0.5)
+    assert children() == []
+
+
+def test_a_halted_server_is_late_and_ends_when_it_is_asked_to(serve_once: Life) -> None:
+    with serve_once() as server:
+        server.process.send_signal(signal.SIGSTOP)
+        with pytest.raises(ServerLate, match="No answer to /completion"):
+            server.ask(replace(REQUEST, timeout_s=0.3))
+    assert server.process.returncode == -signal.SIGTERM
+
+
+def test_only_the_beginning_of_a_log_without_end_is_read(start: Serve) -> None:
+    server = start()
+    with server.log.open("ab") as log:
+        log.truncate(1 << 40)
+    assert len(server.log_text()) == 8 * 2**20
+
+
 def test_a_server_that_hangs_is_late_with_its_command(start: Serve) -> None:
     server = start("--fault", "hangs")
     with pytest.raises(ServerLate, match="No answer to /completion") as caught:
@@ -164,12 +223,12 @@ def test_flags_and_secrets_of_the_shell_do_not_reach_the_server(start: Serve, mo
 
 
 def test_a_port_that_another_process_took_is_replaced_once_more(start: Serve) -> None:
-    assert start("--fault", "port-taken-once").ask(REQUEST).timings.predicted_n == 8
+    assert start("--fault", "once:port-taken").ask(REQUEST).timings.predicted_n == 8
 
 
 def test_a_port_that_is_always_taken_is_the_server_s_failure(start: Serve) -> None:
     with pytest.raises(ServerDied, match="couldn't bind HTTP server socket"):
-        start("--fault", "port-always-taken")
+        start("--fault", "port-taken")
 
 
 def test_a_server_on_a_port_in_use_says_so(fake_binary: Path, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHub]:
 
 
 def fetcher(api: str, cache: Path) -> Fetch:
-    way = ReleaseFetcher(api=api, system="Linux", machine="x86_64")
+    way = ReleaseFetcher(api=api, system="Linux", machine="x86_64", waits_s=())
     spec = parse_source("release:b7")
     return lambda backend: way.fetch(replace(spec, backend=backend), Cache(cache), lambda _: None)
 
@@ -93,7 +93,12 @@ def test_a_release_gives_a_server_that_runs_with_its_libraries_beside_it(
     assert source.identity == f"release-b7-{hashlib.sha256(github.files[name]).hexdigest()[:12]}"
     assert subprocess.run([source.path], capture_output=True, check=True).stdout == b"version: 7 (abc)\n"
     assert (source.path.parent / "libggml.so").readlink() == Path("libggml.so.0")
-    assert sorted(one.name for one in source.path.parent.parent.iterdir()) == [".mtp-entry.json", "bin", "release.json"]
+    assert sorted(one.name for one in source.path.parent.parent.iterdir()) == [
+        ".mtp-entry.json",
+        ".mtp-seal.json",
+        "bin",
+        "release.json",
+    ]
 
 
 def test_a_release_is_fetched_once_and_then_needs_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

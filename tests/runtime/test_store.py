@@ -94,7 +94,7 @@ def test_a_report_nested_without_end_is_named(content: str, tmp_path: Path) -> N
 
 
 def test_a_file_without_an_end_is_not_read_to_it() -> None:
-    with pytest.raises(InputError, match="/dev/zero is not a RunReport: it is larger than 256 MiB"):
+    with pytest.raises(InputError, match="/dev/zero is not a RunReport: it is larger than 64 MiB"):
         load_report(Path("/dev/zero"))
 
 

@@ -22,8 +22,8 @@ class Knowledge:
     engine: Engine
     clock: Clock
     drafts: DraftSource
-    per_position: bool
-    """Whether accepted drafts are counted by their place in the draft."""
+    per_position: bool | None
+    """Whether accepted drafts are counted by their place in the draft; ``None`` shows with the first answer."""
     speculation_proof: bool
     """Whether it says by itself that it speculates, or that it does not."""
     ignores_eos: bool
@@ -35,10 +35,13 @@ class Knowledge:
 
     def sentences(self) -> tuple[str, ...]:
         """For the docs and the report: what is known, and what follows from what is not."""
+        uncounted = "Accepted drafts are not counted by their place in the draft."
+        return (*self.beside_drafts(), _drafts(self), *([uncounted] if self.per_position is False else []))
+
+    def beside_drafts(self) -> tuple[str, ...]:
+        """Those of a server that is not to draft."""
         lacks = (
-            _drafts(self),
             None if self.speculation_proof else "It does not say whether it speculates, so the arms are not proven.",
-            None if self.per_position else "Accepted drafts are not counted by their place in the draft.",
             None if self.ignores_eos else "It may end before the last token asked for, and such an answer is refused.",
             None
             if self.cache_off

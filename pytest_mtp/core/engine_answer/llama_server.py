@@ -22,15 +22,16 @@ def llama_props(doc: Mapping[str, object]) -> LlamaProps | None:
     """Read ``/props``; ``None`` where the document is of another engine."""
     if "default_generation_settings" not in doc and "total_slots" not in doc:
         return None
-    said = (str(doc.get(field) or "") for field in ("model_path", "model_alias", "build_info"))
+    told = (doc.get(field) for field in ("model_path", "model_alias", "build_info"))
+    said = (one if isinstance(one, str) else "" for one in told)
     return LlamaProps(*said)
 
 
 def speculative_slots(slots: Sequence[Mapping[str, object]]) -> bool | None:
     """Whether the slots of a server speculate; ``None`` where they do not say, or not the same."""
-    said = {slot.get("speculative") for slot in slots}
-    value = said.pop() if len(said) == 1 else None
-    return value if isinstance(value, bool) else None
+    told = [slot.get("speculative") for slot in slots]
+    said = {one for one in told if isinstance(one, bool)}
+    return said.pop() if len(said) == 1 and all(isinstance(one, bool) for one in told) else None
 
 
 def told_of(answer: Answer) -> Told:

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 
-from pytest_mtp.core.engine_answer.protocol import Clock, Stream, Told
+from pytest_mtp.core.engine_answer.protocol import Clock, Stream, Told, stop_type
 from pytest_mtp.core.engine_answer.reading import broken, checked, count, milliseconds_of
 
 _OF = "Ollama's last line"
-_STOPS = {"length": "limit", "stop": "eos"}
 
 
 def read_ollama(stream: Stream) -> Told:
@@ -19,7 +18,6 @@ def read_ollama(stream: Stream) -> Told:
     last = events[-1][1] if events else {}
     if not stream.whole or last.get("done") is not True:
         raise broken(events)
-    reason = str(last.get("done_reason", ""))
     return Told(
         text="".join(str(doc.get("response") or "") for _, doc in events),
         tokens=count(last, "eval_count", _OF, absent=0),
@@ -30,7 +28,7 @@ def read_ollama(stream: Stream) -> Told:
         decode_ms=milliseconds_of(last, "eval_duration", _OF, absent=0),
         clock=Clock.SERVER,
         wall_ms=stream.wall_ms,
-        stop_type=_STOPS.get(reason, reason),
+        stop_type=stop_type(last.get("done_reason", "")),
     )
 
 

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from pytest_mtp.core.engine_answer.arriving import arrivals_of
-from pytest_mtp.core.engine_answer.protocol import Clock, Event, Stream, Told
-from pytest_mtp.core.engine_answer.reading import broken, checked, count, table
+from pytest_mtp.core.engine_answer.arriving import arrivals_of, refuse_lumps
+from pytest_mtp.core.engine_answer.protocol import Clock, Event, Stream, Told, stop_type
+from pytest_mtp.core.engine_answer.reading import broken, checked, count, first_choice, table
 from pytest_mtp.errors import MeasureError
 
-_STOPS = {"length": "limit", "stop": "eos"}
 _NO_USAGE = (
     "The last event of the stream has no usage, so it is not known how many tokens came (a chunk may hold several): "
     "use a server that takes stream_options.include_usage."
@@ -21,14 +20,14 @@ def read_openai(stream: Stream) -> Told:
     text is taken to be the first token alone.
     """
     events = checked(stream)
-    chunks = [(ms, doc, choice) for ms, doc in events if (choice := _choice(doc)) is not None]
+    chunks = [(ms, doc, choice) for ms, doc in events if (choice := first_choice(doc)) is not None]
     stop = next((choice["finish_reason"] for *_, choice in chunks if choice.get("finish_reason")), None)
     if not stream.whole or stop is None or not chunks:
         raise broken(events)
     usage = _usage(events)
     tokens = count(usage, "completion_tokens", "usage")
     arrivals = _arrivals(chunks, tokens)
-    first, last = _span(chunks) if arrivals is None else (arrivals[0], arrivals[-1])
+    first, last = _span(chunks, tokens) if arrivals is None else (arrivals[0], arrivals[-1])
     return Told(
         text="".join(str(choice.get("text") or "") for *_, choice in chunks),
         tokens=tokens,
@@ -39,18 +38,13 @@ def read_openai(stream: Stream) -> Told:
         decode_ms=last - first,
         clock=Clock.CLIENT,
         wall_ms=stream.wall_ms,
-        stop_type=_STOPS.get(str(stop), str(stop)),
+        stop_type=stop_type(stop),
         arrivals_ms=arrivals,
     )
 
 
 Chunk = tuple[float, Mapping[str, object], Mapping[str, object]]
 """When it came, the whole of it, and its choice."""
-
-
-def _choice(doc: Mapping[str, object]) -> Mapping[str, object] | None:
-    choices = doc.get("choices")
-    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else None
 
 
 def _usage(events: Sequence[Event]) -> Mapping[str, object]:
@@ -74,8 +68,9 @@ def _arrivals(chunks: Sequence[Chunk], tokens: int) -> tuple[float, ...] | None:
     )
 
 
-def _span(chunks: Sequence[Chunk]) -> tuple[float, float]:
+def _span(chunks: Sequence[Chunk], tokens: int) -> tuple[float, float]:
     """When the first text came, and when the last; an end without a text of its own comes with the last token."""
     texts = [ms for ms, _, choice in chunks if choice.get("text")] or [chunks[-1][0]]
+    refuse_lumps(texts, tokens)
     ends = [ms for ms, _, choice in chunks if choice.get("finish_reason")]
     return texts[0], max(texts[-1], *ends)

@@ -12,6 +12,13 @@ from pytest_mtp.core.timings import Timings
 Event = tuple[float, Mapping[str, object]]
 """When it had come, in ms since the request was sent, and what it says."""
 
+_STOPS = {"length": "limit", "stop": "eos"}
+
+
+def stop_type(reason: object) -> str:
+    """Why an answer ended, in llama-server's words; the engine's own word where they have none."""
+    return _STOPS.get(str(reason), str(reason))
+
 
 class Clock(Enum):
     """Whose clock a time was read from."""

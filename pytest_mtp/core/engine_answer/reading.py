@@ -1,7 +1,7 @@
 """Lines, events and fields out of what came over a connection."""
 
 import json
-import math
+import sys
 from collections.abc import Mapping, Sequence
 
 from pytest_mtp.core.engine_answer.protocol import Event, Stream
@@ -10,6 +10,8 @@ from pytest_mtp.errors import MeasureError
 _DATA = b"data:"
 _DONE = b"[DONE]"
 _SHOWN = 200
+_MOST = 2**31 - 1
+"""Of anything that an engine counts in one answer, and that is kept one by one."""
 
 Line = tuple[float, bytes]
 """When it had come, and its bytes without the end."""
@@ -45,7 +47,7 @@ def error_of(doc: Mapping[str, object]) -> str | None:
         error = error.get("message", error)
     if error is None and doc.get("object") == "error":
         error = doc.get("message")
-    return None if error is None else str(error)
+    return None if error is None else str(error)[:_SHOWN]
 
 
 def checked(stream: Stream) -> tuple[Event, ...]:
@@ -64,16 +66,17 @@ def broken(events: Sequence[Event]) -> MeasureError:
 def count(doc: Mapping[str, object], field: str, of: str, absent: int | None = None) -> int:
     """A field that counts; ``absent`` is what a missing one means, ``None``: it may not be missing."""
     value = doc.get(field, absent)
-    if not isinstance(value, int | float) or isinstance(value, bool) or value < 0 or value != int(value):
-        raise MeasureError(f"{of} says {field} {value!r}; it must be a whole number of 0 or more.")
+    # A comparison is false of NaN, so that only numbers that can be whole are turned into one.
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= _MOST or value != int(value):
+        raise MeasureError(f"{of} says {field} {shown(value)}; it must be a whole number from 0 to {_MOST}.")
     return int(value)
 
 
 def milliseconds_of(doc: Mapping[str, object], field: str, of: str, absent: float | None = None) -> float:
     """A field in nanoseconds, as milliseconds."""
     value = doc.get(field, absent)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or value < 0:
-        raise MeasureError(f"{of} says {field} {value!r}; it must be nanoseconds of 0 or more.")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= sys.float_info.max:
+        raise MeasureError(f"{of} says {field} {shown(value)}; it must be nanoseconds of 0 or more.")
     return value / 1e6
 
 
@@ -83,12 +86,26 @@ def table(doc: Mapping[str, object], field: str) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
+def first_choice(doc: Mapping[str, object]) -> Mapping[str, object] | None:
+    """The first of the choices that OpenAI's API answers with; ``None`` where there is none."""
+    choices = doc.get("choices")
+    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else None
+
+
+def shown(value: object) -> str:
+    """A value of an answer as Python writes it; of a table or list its kind, of a long one the beginning."""
+    if value is None or isinstance(value, str | float):
+        return f"{value!r:.60}"
+    # Python writes no number of more than some thousand digits.
+    return str(value) if isinstance(value, int) and abs(value) < 1 << 64 else f"a {type(value).__name__}"
+
+
 def _document(text: bytes) -> Mapping[str, object]:
-    shown = text[:_SHOWN].decode(errors="replace")
+    start = text[:_SHOWN].decode(errors="replace")
     try:
         doc = json.loads(text)
-    except ValueError as error:
-        raise MeasureError(f"An event of the stream is no JSON: {shown!r}.") from error
+    except (ValueError, RecursionError) as error:
+        raise MeasureError(f"An event of the stream is no JSON: {start!r}.") from error
     if not isinstance(doc, dict):
-        raise MeasureError(f"An event of the stream is no table: {shown!r}.")
+        raise MeasureError(f"An event of the stream is no table: {start!r}.")
     return doc

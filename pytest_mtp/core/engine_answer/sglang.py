@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 
 from pytest_mtp.core.engine_answer.arriving import arrivals_of
 from pytest_mtp.core.engine_answer.drafts import Drafts, Verified, drafts_of, no_drafts
-from pytest_mtp.core.engine_answer.protocol import Clock, Event, Stream, Told
+from pytest_mtp.core.engine_answer.protocol import Clock, Event, Stream, Told, stop_type
 from pytest_mtp.core.engine_answer.reading import broken, checked, count, table
 
+_MOST_PLACES = 1024
+"""Drafts of one step that are told apart; several times what any engine drafts."""
 _META = "meta_info"
 _ACCEPTED = ("spec_num_correct_drafts", "spec_accepted_drafts", "spec_accept_token_num", "spec_accepted_tokens")
 _DRAFTED = ("spec_num_proposed_drafts", "spec_proposed_drafts", "spec_draft_token_num")
 _HISTOGRAM = ("spec_correct_drafts_histogram", "spec_accept_histogram")
-_STOPS = {"length": "limit", "stop": "eos"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +39,12 @@ def sglang_info(doc: Mapping[str, object]) -> SglangInfo | None:
     model = doc.get("model_path")
     if not isinstance(model, str) or "speculative_algorithm" not in doc:
         return None
-    drafted = doc.get("speculative_num_draft_tokens")
+    drafted, named = doc.get("speculative_num_draft_tokens"), doc.get("served_model_name")
     return SglangInfo(
         version=str(doc.get("version", "")),
-        model=str(doc.get("served_model_name") or model),
+        model=named if isinstance(named, str) and named else model,
         algorithm=None if not doc["speculative_algorithm"] else str(doc["speculative_algorithm"]),
-        guesses=drafted - 1 if isinstance(drafted, int) and drafted > 0 else None,
+        guesses=drafted - 1 if isinstance(drafted, int) and 0 < drafted <= _MOST_PLACES else None,
         disjoint=bool(doc.get("stream_output") or doc.get("incremental_streaming_output")),
     )
 
@@ -58,7 +59,7 @@ def read_sglang(stream: Stream, info: SglangInfo) -> Told:
     tokens = count(meta, "completion_tokens", _META)
     progress = [(ms, count(table(doc, _META), "completion_tokens", _META)) for ms, doc in events]
     arrivals = arrivals_of(progress, tokens)
-    kind = str(reason["type"]) if isinstance(reason, Mapping) and "type" in reason else str(reason)
+    kind = reason.get("type", reason) if isinstance(reason, Mapping) else reason
     first, last = (arrivals[0], arrivals[-1]) if arrivals else (stream.wall_ms, stream.wall_ms)
     return Told(
         text=_text(events, disjoint=info.disjoint),
@@ -70,7 +71,7 @@ def read_sglang(stream: Stream, info: SglangInfo) -> Told:
         decode_ms=last - first,
         clock=Clock.CLIENT,
         wall_ms=stream.wall_ms,
-        stop_type=_STOPS.get(kind, kind),
+        stop_type=stop_type(kind),
         drafts=_drafts(meta, tokens, info),
         arrivals_ms=arrivals,
     )
@@ -103,7 +104,9 @@ def _first(meta: Mapping[str, object], fields: tuple[str, ...]) -> int | None:
 def _positions(meta: Mapping[str, object], guesses: int | None) -> tuple[int, ...] | None:
     """Accepted drafts by place: the draft at a place was accepted in every step that accepted more than that many."""
     histogram = next((meta[one] for one in _HISTOGRAM if isinstance(meta.get(one), list)), None)
-    if not isinstance(histogram, list) or not all(isinstance(one, int) for one in histogram):
+    if not isinstance(histogram, list) or len(histogram) > _MOST_PLACES:
+        return None
+    if not all(isinstance(one, int) and 0 <= one < 1 << 31 for one in histogram):
         return None
     places = max(len(histogram) - 1, guesses or 0)
     return tuple(sum(histogram[place + 1 :]) for place in range(places))

@@ -7,7 +7,8 @@ the counters of speculation exactly when it speculates.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pytest_mtp.core.engine_answer.drafts import OTHERS, Drafts, Verified, drafts_of
+from pytest_mtp.core.engine_answer.drafts import OTHERS, Drafts, Verified, drafts_of, no_drafts
+from pytest_mtp.core.engine_answer.metrics_page import counters
 from pytest_mtp.errors import MeasureError
 
 _DRAFTS = "vllm:spec_decode_num_drafts_total"
@@ -15,6 +16,9 @@ _DRAFTED = "vllm:spec_decode_num_draft_tokens_total"
 _ACCEPTED = "vllm:spec_decode_num_accepted_tokens_total"
 _PER_POSITION = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
 _TOKENS = "vllm:generation_tokens_total"
+_COUNTED = frozenset({_DRAFTS, _DRAFTED, _ACCEPTED, _PER_POSITION, _TOKENS})
+_MOST = 2**53
+"""Up to here every whole number is a float."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,27 +55,29 @@ def vllm_counters(text: str) -> VllmCounters:
     tokens = sums.get((_TOKENS, ""))
     if (_DRAFTS, "") not in sums:
         return VllmCounters(tokens, None)
-    places = sorted(int(place) for name, place in sums if name == _PER_POSITION and place.isdecimal())
+    places = sorted((place for name, place in sums if name == _PER_POSITION and place.isdecimal()), key=int)
     speculated = Speculated(
         drafts=sums[_DRAFTS, ""],
         drafted=sums.get((_DRAFTED, ""), 0),
         accepted=sums.get((_ACCEPTED, ""), 0),
-        per_position=tuple(sums[_PER_POSITION, str(place)] for place in places),
+        per_position=tuple(sums[_PER_POSITION, place] for place in places),
     )
     return VllmCounters(tokens, speculated)
 
 
 def between(before: VllmCounters, after: VllmCounters, tokens: int) -> Drafts:
-    """What was drafted for the one answer of ``tokens`` tokens between two readings of a server that speculates.
+    """What was drafted for the one answer of ``tokens`` tokens between two readings of a server that counts.
 
     MeasureError where the server was started anew, or made tokens for others meanwhile.
     """
     first, last = before.speculated, after.speculated
-    if first is None or last is None or _shrank(first, last):
+    if after.speculative is not before.speculative or (first and last and _shrank(first, last)):
         raise MeasureError(
             "The counters of /metrics went back while the request ran: the server was started anew meanwhile."
         )
     _check_tokens(before, after, tokens)
+    if first is None or last is None:
+        return no_drafts(tokens)
     places = zip(first.per_position, last.per_position, strict=True)
     counted = Verified(
         steps=last.drafts - first.drafts,
@@ -103,15 +109,12 @@ def _shrank(first: Speculated, last: Speculated) -> bool:
 
 def _sums(text: str) -> Mapping[tuple[str, str], int]:
     """The counters by name and place in the draft, all models and engines of the server added up."""
-    from prometheus_client.parser import text_string_to_metric_families
-
     sums: dict[tuple[str, str], int] = {}
-    try:
-        for family in text_string_to_metric_families(text):
-            for sample in family.samples:
-                key = sample.name, sample.labels.get("position", "")
-                if family.type == "counter" and sample.name.endswith("_total"):
-                    sums[key] = sums.get(key, 0) + int(sample.value)
-    except ValueError as error:
-        raise MeasureError(f"/metrics is no Prometheus text: {error}.") from error
+    for one in counters(text):
+        if one.name not in _COUNTED:
+            continue
+        if not 0 <= one.value <= _MOST:
+            raise MeasureError(f"/metrics counts {one.value:g} in {one.name!r:.80}, which is no number of things.")
+        key = one.name, one.labels.get("position", "")
+        sums[key] = sums.get(key, 0) + int(one.value)
     return sums

@@ -6,11 +6,11 @@ knows, and others may use it. What it does not tell is said by ``knowledge``.
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from pytest_mtp.core.endpoint import KEY_VARIABLE, Endpoint, Engine
+from pytest_mtp.core.endpoint import KEY_VARIABLE, Endpoint, Engine, checked_key
 from pytest_mtp.core.engine_answer.knowledge import Knowledge
 from pytest_mtp.core.engine_answer.protocol import Told
 from pytest_mtp.core.request import Answer, Request
@@ -71,6 +71,10 @@ class Attached:
         except ServerLate as error:
             raise ServerLate(error.message, command=self.command_line) from error
 
+    def answering(self) -> AbstractContextManager[None]:
+        """Nothing is known of its process."""
+        return nullcontext()
+
     def log_text(self) -> str:
         """Nothing: its log is not ours."""
         return ""
@@ -81,8 +85,8 @@ class Attached:
 
 
 def endpoint_key() -> str | None:
-    """The key of the servers, from the environment; ``None`` without one."""
-    return os.environ.get(KEY_VARIABLE) or None
+    """The key of the servers, from the environment; ``None`` without one, SettingsError for what is no key."""
+    return checked_key(os.environ.get(KEY_VARIABLE))
 
 
 @contextmanager

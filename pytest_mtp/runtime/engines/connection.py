@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from pytest_mtp.core.endpoint import KEY_VARIABLE
 from pytest_mtp.core.engine_answer.protocol import Stream
 from pytest_mtp.core.engine_answer.reading import Line, error_of, split_lines
-from pytest_mtp.errors import MeasureError, ServerLate
+from pytest_mtp.errors import MeasureError, ServerLate, SettingsError
 
 if TYPE_CHECKING:
     import httpx
@@ -33,7 +33,10 @@ class Connection:
         self.url, self.api_key, self._status_s = url, api_key, status_s
         # Compressed events come in lumps, and a proxy of the environment has no business on the way.
         headers = {"Accept-Encoding": "identity"} | ({} if api_key is None else {"Authorization": f"Bearer {api_key}"})
-        self._http = httpx.Client(base_url=url, headers=headers, trust_env=False)
+        try:
+            self._http = httpx.Client(base_url=url, headers=headers, trust_env=False)
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise _no_address(url, error) from error
 
     def __enter__(self) -> Self:
         return self
@@ -112,6 +115,9 @@ class Connection:
             ) from error
         except httpx.TimeoutException as error:
             raise _late(path, timeout_s) from error
+        except UnicodeError as error:
+            # The resolver's, of a name that cannot be written in the letters of names.
+            raise _no_address(self.url, error) from error
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise MeasureError(f"The connection broke before {path} was answered: {error}.") from error
 
@@ -122,6 +128,10 @@ def _pieces(response: "httpx.Response", path: str, begin: float, timeout_s: floa
         if time.perf_counter() - begin > timeout_s:
             raise _late(path, timeout_s)
         yield piece
+
+
+def _no_address(url: str, error: Exception) -> SettingsError:
+    return SettingsError(f"No server can be at {url}: {error}. Correct the URL.")
 
 
 def _since_ms(begin: float) -> float:
@@ -145,6 +155,6 @@ def _table(body: bytes) -> Mapping[str, object] | None:
 
     try:
         doc = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return doc if isinstance(doc, dict) else None

@@ -1,6 +1,7 @@
 """What the campaign needs of a server, whoever started it, and what every engine's adapter does for it."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from pytest_mtp.core.endpoint import Endpoint
@@ -50,6 +51,9 @@ class Running(Protocol):
 
     def ask(self, request: Request) -> Answer:
         """Ask for one completion."""
+
+    def answering(self) -> AbstractContextManager[None]:
+        """Whatever else it is asked; a process of ours that died of it is named as such."""
 
     def log_text(self) -> str:
         """Its log; empty where it is not ours."""

@@ -39,11 +39,12 @@ class SgLang:
     @property
     def knowledge(self) -> Knowledge:
         """What this server tells; places once an answer had them, since older versions lack them."""
+        counted = None if self._positions is None else True
         return Knowledge(
             engine=Engine.SGLANG,
             clock=Clock.CLIENT,
             drafts=DraftSource.PER_REQUEST,
-            per_position=self._positions is not None,
+            per_position=counted,
             speculation_proof=True,
             ignores_eos=True,
             cache_off=True,

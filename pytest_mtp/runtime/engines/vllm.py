@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 
 from pytest_mtp.core.endpoint import Endpoint, Engine
-from pytest_mtp.core.engine_answer.drafts import Drafts, no_drafts
+from pytest_mtp.core.engine_answer.drafts import Drafts
 from pytest_mtp.core.engine_answer.knowledge import DraftSource, Knowledge
 from pytest_mtp.core.engine_answer.openai import read_openai
 from pytest_mtp.core.engine_answer.protocol import Clock, Told
@@ -142,6 +142,4 @@ class Vllm:
 
 
 def _drafts(before: VllmCounters, after: VllmCounters, tokens: int) -> Drafts | None:
-    if before.speculative is None:
-        return None
-    return no_drafts(tokens) if before.speculated is None else between(before, after, tokens)
+    return None if before.speculative is None else between(before, after, tokens)

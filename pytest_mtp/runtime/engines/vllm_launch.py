@@ -5,6 +5,8 @@ by it. Its folder holds ``server.log``, the whole output.
 """
 
 import secrets
+import shutil
+import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -19,8 +21,8 @@ from pytest_mtp.core.request import Answer, Request
 from pytest_mtp.core.server_spec import ServerSpec
 from pytest_mtp.core.serving import address
 from pytest_mtp.core.vllm_command import vllm_command
-from pytest_mtp.errors import ServerImposter
-from pytest_mtp.runtime.child import child_environment
+from pytest_mtp.errors import ServerImposter, SettingsError
+from pytest_mtp.runtime.child import child_environment, ending, run_text
 from pytest_mtp.runtime.engines.attached import Attached, attach
 from pytest_mtp.runtime.engines.connection import Connection
 from pytest_mtp.runtime.engines.protocol import Adapter
@@ -30,8 +32,10 @@ from pytest_mtp.runtime.process import accelerator_environment, server_environme
 
 _VARIABLES = ("VLLM_*", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 _KEY = "VLLM_API_KEY"
-_CALLED = "vLLM"
+_CALLED, _COMMAND = "vLLM", "vllm"
 _HEALTH_S = 2.0
+_VERSION_S = 120.0
+"""vLLM imports its whole self to say its version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +70,33 @@ class Launched(OwnProcess):
         """The same, with what is not told left out."""
         with self.answering():
             return self.client.complete(request)
+
+
+def find_vllm() -> str | None:
+    """The ``vllm`` of this environment; ``None`` where there is none."""
+    return shutil.which(_COMMAND)
+
+
+def vllm_version(binary: str) -> str:
+    """The last line of its ``--version``; SettingsError where it cannot be run."""
+    try:
+        told = run_text([binary, "--version"], _seen(), timeout_s=_VERSION_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SettingsError(f"{binary} --version fails, so vLLM cannot be used: {error}.") from error
+    if told.returncode != 0:
+        raise SettingsError(
+            f"{binary} --version {ending(told.returncode)}, so vLLM cannot be used: {_last_line(told.stderr)}"
+        )
+    return _last_line(told.stdout) or "unknown"
+
+
+def _last_line(text: str) -> str:
+    return text.strip().rpartition("\n")[2]
+
+
+def _seen() -> dict[str, str]:
+    """What a vLLM sees of our environment."""
+    return server_environment() | child_environment(_VARIABLES)
 
 
 @contextmanager

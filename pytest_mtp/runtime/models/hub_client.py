@@ -2,15 +2,17 @@
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pytest_mtp.core.hub import Found, HubFile, is_sha256
-from pytest_mtp.core.hub_refusal import PASSING, Refusal, Refused
+from pytest_mtp.core.hub_refusal import PASSING, Refusal, Refused, asked_wait_s
+from pytest_mtp.runtime.deadline import within
 from pytest_mtp.runtime.models.hub_refusal import http_library, refused
-from pytest_mtp.runtime.models.meter import Meter, bar_class
+from pytest_mtp.runtime.models.meter import Meter, bar_class, kept_talking
 from pytest_mtp.runtime.progress import Progress
 
 T = TypeVar("T")
@@ -25,9 +27,13 @@ class HubClient:
     endpoint: str | None = None
     cache_dir: Path | None = None
     timeout_s: float = 10.0
-    """Of one request about a file; HF_HUB_ETAG_TIMEOUT does not apply to it."""
+    """The longest silence of the hub, asked about a file; HF_HUB_ETAG_TIMEOUT does not apply to it."""
+    deadline_s: float = 60.0
+    """For one whole answer about a file, however it trickles in; a download has none, and says how it goes."""
     waits_s: tuple[float, ...] = (1.0, 4.0)
     """Pauses before a request that failed for a passing reason is made again."""
+    quiet_s: float = 30.0
+    """How long a download may say nothing, since huggingface_hub tells of whole stretches of 10 MB only."""
     patience_s: float = 60.0
     """The longest pause that the hub may ask for."""
 
@@ -77,12 +83,14 @@ class HubClient:
             info = api.model_info(asked.repo, revision=asked.revision, timeout=self.timeout_s)
             return tuple(file.rfilename for file in info.siblings or ())
 
-        answer = _attempt(listed)
+        answer = self._asked(listed)
         return () if isinstance(answer, Refused) else answer
 
     def download(self, asked: HubFile, size: int | None, progress: Progress) -> Path | Refused:
         """The file at a commit, in the hub's cache; the hub's own retries bridge a connection that breaks."""
         from huggingface_hub import hf_hub_download
+
+        meter = Meter(f"downloading {asked.name}", size, progress)
 
         def downloaded() -> Path:
             # By keyword: the hub reorders parameters between versions.
@@ -93,11 +101,13 @@ class HubClient:
                 cache_dir=self.cache,
                 endpoint=self.endpoint,
                 etag_timeout=self.timeout_s,
-                tqdm_class=bar_class(Meter(f"downloading {asked.name}", size, progress)),
+                tqdm_class=bar_class(meter),
             )
             return Path(path)
 
-        answer = _attempt(downloaded)
+        # In this thread: an interrupt must end it here, or half a file would be left.
+        with kept_talking(meter, self.quiet_s), _impatient(self.patience_s):
+            answer = _attempt(downloaded)
         if isinstance(answer, Refused) and answer.kind is Refusal.UNREACHABLE:
             return replace(answer, kind=Refusal.CUT)
         return answer
@@ -118,7 +128,7 @@ class HubClient:
                 # A server that knows no ranges would send all 17 GB.
                 return response.read() if response.status_code == _PARTIAL else Refused(kind=Refusal.NO_HUB)
 
-        return _attempt(sent)
+        return self._asked(sent)
 
     def _head(self, asked: HubFile) -> Found | Refused:
         from huggingface_hub import get_hf_file_metadata, hf_hub_url
@@ -131,7 +141,28 @@ class HubClient:
             sha256 = told.etag if is_sha256(told.etag) else None
             return Found(commit=told.commit_hash, sha256=sha256, size=told.size)
 
-        return _attempt(headed)
+        return self._asked(headed)
+
+    def _asked(self, act: Callable[[], T]) -> T | Refused:
+        return _attempt(lambda: within(self.deadline_s, act))
+
+
+@contextmanager
+def _impatient(patience_s: float) -> Iterator[None]:
+    """Refuse a longer wait that the hub asks for within the block: huggingface_hub sleeps through any, unsaid."""
+    from huggingface_hub import get_session
+    from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # exported, but lazily
+
+    def refuse(response: Any) -> None:
+        if response.is_error and (asked_wait_s(response.headers) or 0.0) > patience_s:
+            hf_raise_for_status(response)
+
+    hooks = get_session().event_hooks["response"]
+    hooks.append(refuse)
+    try:
+        yield
+    finally:
+        hooks.remove(refuse)
 
 
 def _attempt(act: Callable[[], T]) -> T | Refused:

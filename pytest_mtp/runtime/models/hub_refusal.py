@@ -4,6 +4,7 @@ import errno
 from typing import TYPE_CHECKING, Any
 
 from pytest_mtp.core.hub_refusal import Refusal, Refused, asked_wait_s, plain
+from pytest_mtp.runtime.certificate import certificate_complaint
 
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
@@ -11,6 +12,12 @@ if TYPE_CHECKING:
 _LOWEST_SERVER_ERROR = 500
 _BY_STATUS = {403: Refusal.FORBIDDEN, 408: Refusal.SERVER, 429: Refusal.RATE}
 _TOKEN_STATUS = 401
+
+
+class OversizeError(OSError):
+    """More of a file came than the hub announced."""
+
+
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -25,6 +32,8 @@ def refused(error: BaseException) -> Refused:
     """Why the hub, the way to it or the disk refused, as data."""
     from huggingface_hub import errors
 
+    if (complaint := certificate_complaint(error)) is not None:
+        return Refused(kind=Refusal.CERTIFICATE, detail=complaint)
     hub_http = http_library()
     detail = plain(str(error)) or type(error).__name__
     match error:
@@ -37,9 +46,7 @@ def refused(error: BaseException) -> Refused:
         # The hub wraps what it met while it looked whether the file is cached.
         case errors.LocalEntryNotFoundError() if error.__cause__ is not None:
             return refused(error.__cause__)
-        case OSError():
-            return Refused(kind=_of_disk(error), detail=detail)
-    return Refused(kind=Refusal.OTHER, detail=detail)
+    return Refused(kind=_of_disk(error) if isinstance(error, OSError) else Refusal.OTHER, detail=detail)
 
 
 def _answered(error: "HfHubHTTPError") -> Refused:
@@ -81,6 +88,6 @@ def _of_disk(error: OSError) -> Refusal:
     if error.errno in _FULL:
         return Refusal.DISK_FULL
     # The hub has no error of its own for this.
-    if "Consistency check failed" in str(error):
+    if isinstance(error, OversizeError) or "Consistency check failed" in str(error):
         return Refusal.SIZE
     return Refusal.OTHER if error.errno is None else Refusal.DISK

@@ -59,6 +59,6 @@ def _written(spec: PhantomSpec, cache: Cache, progress: Progress) -> Model:
 
         write(spec, entry / _FILE, progress)
 
-    path = cache.entry(_KIND, spec.recipe, make) / _FILE
+    path = cache.entry(_KIND, spec.recipe, make, progress, sealed=True) / _FILE
     label = "phantom" if str(spec.head) == "sound" else f"phantom:head={spec.head}"
     return Model(path=path, identity=f"phantom-{spec.identity}", label=label, size=path.stat().st_size)

