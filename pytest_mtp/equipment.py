@@ -22,14 +22,16 @@ from pytest_mtp.runtime.build import build
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.cards import measured_cards
 from pytest_mtp.runtime.clocks import locked
+from pytest_mtp.runtime.door import HOST
 from pytest_mtp.runtime.header import model_header
 from pytest_mtp.runtime.interrupt import sigterm_as_ctrl_c
-from pytest_mtp.runtime.launch import Launch, LlamaServer
+from pytest_mtp.runtime.launch import Launch, OwnLlamaServer
 from pytest_mtp.runtime.lock import measuring
 from pytest_mtp.runtime.machine import devices, fingerprint
 from pytest_mtp.runtime.models import fetch_model
 from pytest_mtp.runtime.probe import probe
 from pytest_mtp.runtime.progress import Progress, silent
+from pytest_mtp.runtime.sandbox import Sandbox, find_sandbox
 from pytest_mtp.runtime.sources import fetch_source
 
 
@@ -63,6 +65,8 @@ class Equipment:
     """Those that the servers compute on; empty on a CPU."""
     logs: Path
     """Where the servers log to."""
+    isolated: bool = False
+    """Whether the servers run without network and home, which may cost speed."""
     running: bool = False
     """Whether the servers are there before: their flags cannot be changed, and every block meets the same life."""
     counts_tokens: bool = True
@@ -107,20 +111,34 @@ def model_of(settings: Settings, profile: Profile, cache: Cache, progress: Progr
 
 
 def build_of(
-    profile: Profile, source: Source, cache: Cache, progress: Progress = silent, cards: Sequence[Card] = ()
+    profile: Profile,
+    source: Source,
+    cache: Cache,
+    progress: Progress = silent,
+    cards: Sequence[Card] = (),
+    sandbox: Sandbox | None = None,
 ) -> Build:
     """The build of ``source`` that the gate would measure: compiled once, then found."""
-    return build(build_spec_of(profile, cards=cards), source, cache, progress)
+    return build(build_spec_of(profile, cards=cards), source, cache, progress, sandbox)
+
+
+def sandbox_of(settings: Settings, profile: Profile) -> Sandbox | None:
+    """What strangers' code runs in, where that was asked for; SettingsError where it cannot be had."""
+    return find_sandbox(profile.build.backend) if settings.isolate else None
 
 
 def equipment_of(
     settings: Settings, profile: Profile, made: Build, capabilities: Capabilities, model: Model, logs: Path
 ) -> Equipment:
     """Build and model together with what they and the machine say about themselves; seconds."""
+    sandbox = sandbox_of(settings, profile)
 
     def launch(spec: ServerSpec) -> Launch:
+        spec = spec if sandbox is None else replace(spec, host=HOST, port=None)
         arguments = negotiate(spec, capabilities)
-        return LlamaServer(binary=made.server, capabilities=capabilities, spec=spec, arguments=arguments)
+        return OwnLlamaServer(
+            binary=made.server, capabilities=capabilities, spec=spec, arguments=arguments, sandbox=sandbox
+        )
 
     return Equipment(
         build=made,
@@ -131,6 +149,7 @@ def equipment_of(
         machine=fingerprint(profile.build.backend, settings.gpu_id, profile.server.extra),
         cards=cards_of(settings, profile),
         logs=logs,
+        isolated=sandbox is not None,
     )
 
 
@@ -144,9 +163,10 @@ def opposite(settings: Settings, profile: Profile, head: Equipment, progress: Pr
 def equip(settings: Settings, profile: Profile, cache: Cache, logs: Path, progress: Progress = silent) -> Equipment:
     """All that a campaign needs; minutes the first time, then seconds."""
     source = source_of(settings, profile, cache, progress)
-    made = build_of(profile, source, cache, progress, cards_of(settings, profile))
+    sandbox = sandbox_of(settings, profile)
+    made = build_of(profile, source, cache, progress, cards_of(settings, profile), sandbox)
     model = model_of(settings, profile, cache, progress)
-    return equipment_of(settings, profile, made, probe(made.server), model, logs)
+    return equipment_of(settings, profile, made, probe(made.server, sandbox=sandbox), model, logs)
 
 
 @contextmanager

@@ -71,7 +71,8 @@ def mtp_source(mtp_run: "Run", mtp_cache: "Cache", mtp_progress: "Progress") -> 
     """The llama.cpp under test: a tree, or a binary that exists.
 
     Scope: session. Seconds to a minute the first time, then a cache hit.
-    Changed by --mtp-source. Errors with the reason when it cannot be had.
+    Changed by --mtp-source. Skips where no llama.cpp is compiled: for vLLM, and for servers that run already.
+    Errors with the reason when it cannot be had.
     """
     from pytest_mtp.core.served_tables import Serving
     from pytest_mtp.equipment import source_of
@@ -95,7 +96,7 @@ def mtp_build_spec(mtp_run: "Run", mtp_profile: "Profile") -> "BuildSpec":
 
 @pytest.fixture(scope="session")
 def mtp_build(
-    mtp_build_spec: "BuildSpec", mtp_source: "Source", mtp_cache: "Cache", mtp_progress: "Progress"
+    mtp_run: "Run", mtp_build_spec: "BuildSpec", mtp_source: "Source", mtp_cache: "Cache", mtp_progress: "Progress"
 ) -> "Build":
     """The llama-server under test.
 
@@ -103,22 +104,25 @@ def mtp_build(
     Override ``mtp_build_spec`` to change CMake options, ``mtp_source`` to change the code.
     Errors with the compiler's last lines when it does not compile.
     """
+    from pytest_mtp.equipment import sandbox_of
     from pytest_mtp.runtime.build import build
 
     with plainly(mtp_progress):
-        return build(mtp_build_spec, mtp_source, mtp_cache, mtp_progress)
+        sandbox = sandbox_of(mtp_run.settings, mtp_run.profile)
+        return build(mtp_build_spec, mtp_source, mtp_cache, mtp_progress, sandbox)
 
 
 @pytest.fixture(scope="session")
-def mtp_capabilities(mtp_build: "Build") -> "Capabilities":
+def mtp_capabilities(mtp_run: "Run", mtp_build: "Build") -> "Capabilities":
     """What this build's --help offers.
 
     Scope: session, one run of the binary. Errors when the binary dies of it.
     """
+    from pytest_mtp.equipment import sandbox_of
     from pytest_mtp.runtime.probe import probe
 
     with plainly():
-        return probe(mtp_build.server)
+        return probe(mtp_build.server, sandbox=sandbox_of(mtp_run.settings, mtp_run.profile))
 
 
 @pytest.fixture(scope="session")
@@ -145,7 +149,7 @@ def mtp_equipment(
     """
     from pytest_mtp.core.served_tables import Serving
     from pytest_mtp.equipment import equipment_of
-    from pytest_mtp.foreign import running_equipment, vllm_equipment
+    from pytest_mtp.other_engines import running_equipment, vllm_equipment
 
     settings, profile = mtp_run.settings, mtp_run.profile
     logs = tmp_path_factory.mktemp("mtp-servers")
@@ -219,7 +223,9 @@ def mtp_study(
     """A function that measures a further suite's design and returns its verdict.
 
     Scope: function; half a minute to some minutes a design on the phantom, told in docs/suites.md. The numbers become
-    the test's ``user_properties``. Skips where two builds are compared. Errors when neither arm can be started.
+    the test's ``user_properties``. Skips where two builds are compared, where the build offers nothing to compare, and
+    where servers that run already would need other flags or cannot count tokens. Errors when neither arm can be
+    started.
     """
     from pytest_mtp.core.served_tables import Serving
     from pytest_mtp.core.suites.protocol import changes_servers, gives_lengths
@@ -231,6 +237,8 @@ def mtp_study(
             pytest.skip("a comparison asks about speed and acceptance alone")
         if mtp_run.profile.serving is Serving.RUNNING and changes_servers(design, mtp_run.profile):
             pytest.skip("the servers run already, and this suite needs others: their flags cannot be changed")
+        if design.lacking is not None:
+            pytest.skip(f"there is nothing to compare: {design.lacking}")
         if not mtp_equipment.counts_tokens and gives_lengths(design):
             pytest.skip("the engine does not tell the tokens of a text, so no prompt can be given a length")
         with plainly(mtp_progress):

@@ -22,6 +22,7 @@ from pytest_mtp.resolution import backend_of
 from pytest_mtp.runtime.build import complaints
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.cards import cards, measured_cards, telemetry_source
+from pytest_mtp.runtime.engines.vllm_launch import find_vllm
 from pytest_mtp.runtime.machine import fingerprint
 from pytest_mtp.runtime.models import HubFetcher, glance_at
 from pytest_mtp.runtime.progress import Progress
@@ -78,7 +79,9 @@ def _machine() -> str:
 
 
 def _tools(settings: Settings, profile: Profile) -> Tools:
-    if profile.serving is not Serving.LLAMA_CPP:
+    if profile.serving is Serving.RUNNING:
+        return Tools(words="none needed: the servers run already")
+    if profile.serving is Serving.VLLM:
         return _vllm()
     if parse_source(settings.source or profile.source.spec).kind.ready_made:
         return Tools(words="none needed: the source is compiled already")
@@ -101,7 +104,7 @@ def _tools(settings: Settings, profile: Profile) -> Tools:
 
 
 def _vllm() -> Tools:
-    found = shutil.which("vllm")
+    found = find_vllm()
     if found is None:
         return Tools(words="not complete", lacks=("There is no command vllm here: install it (pip install vllm).",))
     return Tools(words=found)

@@ -53,7 +53,9 @@ OPTIONS = (
         help="ask the hub anew what the model's branch or tag stands for (default: the commit it was pinned to)",
         switch=True,
     ),
-    Option("flag-set", str, (), "flag set to measure, repeatable (default: all of the profile)", "NAME", many=True),
+    Option(
+        "flag-set", str, (), "flag set to measure, repeatable (default: all but those on request)", "NAME", many=True
+    ),
     Option(
         "set",
         str,
@@ -93,11 +95,28 @@ OPTIONS = (
         "HOW",
     ),
     Option(
+        "isolate",
+        yes,
+        default=False,
+        help="build and run llama.cpp under bubblewrap, without network and home: for code of strangers; Linux "
+        "(default: as any other program)",
+        switch=True,
+    ),
+    Option(
         "max-time",
         parse_duration,
         None,
-        "stop measuring after this long, such as 20m; what was not decided by then is INCONCLUSIVE (default: no limit)",
+        "begin no block that would not end within this time, such as 20m, counted for the whole run from its first "
+        "measurement; one that has begun is finished (default: no limit)",
         "TIME",
+    ),
+    Option(
+        "resume",
+        yes,
+        default=False,
+        help="go on from the blocks that the same command finished before it was interrupted or out of time "
+        "(default: from the first)",
+        switch=True,
     ),
     Option(
         "update-baselines",

@@ -4,13 +4,14 @@
 """
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_mtp.core.endpoint import parse_endpoints
+from pytest_mtp.core.build_spec import Backend
+from pytest_mtp.core.endpoint import Endpoint, parse_endpoints
 from pytest_mtp.core.settings import Mode, Settings
 from pytest_mtp.errors import SettingsError
 from pytest_mtp.option import Option
@@ -59,6 +60,8 @@ def plain_settings(parsed: argparse.Namespace) -> Settings:
 def _settings(values: Mapping[str, Any], mode: Mode, root: Path) -> Settings:
     endpoints = tuple(parse_endpoints(values["mtp_endpoint"]).values()) if values["mtp_endpoint"] else ()
     usual = GPU_PROFILE if mode is Mode.GPU else CPU_PROFILE
+    if values["mtp_isolate"] and mode is not Mode.OFF:
+        _check_isolation(endpoints)
     return Settings(
         mode=mode,
         profile=values["mtp_profile"] or (RUNNING_PROFILE if endpoints else usual),
@@ -73,6 +76,7 @@ def _settings(values: Mapping[str, Any], mode: Mode, root: Path) -> Settings:
         lock_clocks=values["mtp_lock_clocks"],
         refresh=values["mtp_refresh"],
         isolation=values["mtp_isolation"],
+        isolate=values["mtp_isolate"],
         max_time_s=values["mtp_max_time"],
         update=values["mtp_update_baselines"],
         baselines=root / values["mtp_baselines"],
@@ -80,6 +84,7 @@ def _settings(values: Mapping[str, Any], mode: Mode, root: Path) -> Settings:
         json=values["mtp_json"],
         history=None if values["mtp_history"] is None else root / values["mtp_history"],
         out=None if values["mtp_out"] is None else root / values["mtp_out"],
+        resume=values["mtp_resume"],
         strict=values["mtp_strict"],
         dear=values["mtp_dear"],
         bisect=values["mtp_bisect"],
@@ -118,6 +123,15 @@ def _resolve(option: Option, given: Any) -> Any:
         return given if isinstance(given, bool) else option.parse(given)
     except SettingsError as error:
         raise SettingsError(f"{option.flag}: {error}") from error
+
+
+def _check_isolation(endpoints: Sequence[Endpoint]) -> None:
+    """SettingsError before anything is fetched, where strangers' code cannot be confined."""
+    if endpoints:
+        raise SettingsError("--mtp-isolate confines servers that are started, and --mtp-endpoint starts none: drop it.")
+    from pytest_mtp.runtime.sandbox import find_sandbox
+
+    find_sandbox(Backend.CPU)
 
 
 def _default_cache(mode: Mode) -> Path:

@@ -9,7 +9,7 @@ from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.model import ModelKind, parse_model
 from pytest_mtp.core.platform_support import platform_sentence
 from pytest_mtp.core.profile import Profile
-from pytest_mtp.core.prompt_file import prompt_classes, with_prompts
+from pytest_mtp.core.prompt_file import MOST_BYTES, prompt_classes, with_prompts
 from pytest_mtp.core.served_tables import Serving
 from pytest_mtp.core.settings import Mode, Settings, Vary
 from pytest_mtp.core.source import parse_source
@@ -103,7 +103,11 @@ def _check_model(settings: Settings, profile: Profile) -> None:
 def _refuse_wishes_for_a_build(settings: Settings, profile: Profile) -> None:
     """What only servers of a llama.cpp that is compiled here can be asked."""
     whose = "servers that run already" if profile.serving is Serving.RUNNING else "vLLM"
-    wishes: dict[str, object] = {"--mtp-source": settings.source, "--mtp-compare-to": settings.compare_to}
+    wishes: dict[str, object] = {
+        "--mtp-source": settings.source,
+        "--mtp-compare-to": settings.compare_to,
+        "--mtp-isolate": settings.isolate or None,
+    }
     if profile.serving is Serving.RUNNING:
         if not settings.endpoints:
             raise SettingsError(
@@ -125,12 +129,16 @@ def _refuse_wishes_for_a_build(settings: Settings, profile: Profile) -> None:
 def _with_prompts_of(path: Path | None, profile: Profile) -> Profile:
     if path is None:
         return profile
+    from pytest_mtp.runtime.store import content_of
+
     try:
-        return with_prompts(profile, prompt_classes(path.read_text(encoding="utf-8")))
+        return with_prompts(profile, prompt_classes(content_of(path, MOST_BYTES).decode()))
     except OSError as error:
         raise InputError(f"--mtp-prompts {path} cannot be read: {error.strerror}. Name another file.") from error
     except UnicodeDecodeError as error:
         raise InputError(f"--mtp-prompts {path} is not UTF-8 from byte {error.start} on: save it as UTF-8.") from error
+    except ValueError as error:
+        raise InputError(f"--mtp-prompts {path} cannot be read: {error}. Name another file.") from error
     except InputError as error:
         raise InputError(f"--mtp-prompts {path} cannot be used.\n{error}") from error
 

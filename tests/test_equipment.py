@@ -11,7 +11,7 @@ from pytest_mtp.equipment import build_of, build_spec_of, equip, model_of, sourc
 from pytest_mtp.errors import ModelError, SourceError
 from pytest_mtp.options import plain_settings
 from pytest_mtp.runtime.cache import Cache
-from pytest_mtp.runtime.launch import LlamaServer
+from pytest_mtp.runtime.launch import OwnLlamaServer
 from pytest_mtp.runtime.profiles import load_profile
 from tests.real.conftest import SMALL
 
@@ -31,7 +31,7 @@ def test_a_campaign_gets_all_that_it_needs(settings: Settings, tmp_path: Path) -
     equipment = equip(settings, profile, cache, tmp_path / "logs")
     assert equipment.build == build_of(profile, source_of(settings, profile, cache), cache)
     launch = equipment.launch(profile.server_spec("n3", model=equipment.served, speculative=True))
-    assert isinstance(launch, LlamaServer)
+    assert isinstance(launch, OwnLlamaServer)
     assert launch.capabilities.mtp is not None
     assert Path(equipment.served).is_relative_to(settings.cache_dir)
     assert equipment.machine.slug

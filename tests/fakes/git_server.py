@@ -41,6 +41,12 @@ class GitServer:
     url: str
     speaks_v2: bool = True
     login_wanted: bool = False
+    status: int = 0
+    """Answered to everything, unless 0."""
+    elsewhere: str = ""
+    """Where everything is redirected to."""
+    tokens: list[str] = field(default_factory=list)
+    """All that was sent as ``Authorization``."""
     asked: list[str] = field(default_factory=list)
     """``METHOD PATH PROTOCOL`` of every request."""
 
@@ -65,6 +71,12 @@ class _Handler(BaseHTTPRequestHandler):
         protocol = self.headers.get("Git-Protocol", "") if self.state.speaks_v2 else ""
         path, _, query = self.path.partition("?")
         self.state.asked.append(f"{self.command} {path} {protocol}")
+        self.state.tokens += self.headers.get_all("Authorization", [])
+        if self.state.status or self.state.elsewhere:
+            self.send_response(self.state.status or 302)
+            self.send_header("Location", f"{self.state.elsewhere}{self.path}")
+            self.end_headers()
+            return
         if self.state.login_wanted:
             self.send_response(401)
             self.send_header("WWW-Authenticate", "Basic")

@@ -21,6 +21,9 @@ class Fault(Enum):
     OTHER_BYTES = "the file has the right size and wrong bytes"
     CUT = "the connection breaks within the file"
     SHORT = "the file is whole for HTTP, and shorter than the API says"
+    LONG = "more bytes come than the API says"
+    ROUND = "the file's host sends in a circle"
+    ENDLESS = "the API's answer is larger than any"
     FILE_LATER = "the file's host answers 503"
 
 
@@ -32,6 +35,8 @@ class GitHub:
     files: dict[str, bytes] = field(default_factory=dict)
     fault: Fault = Fault.NONE
     status: int = 200
+    bad_answers: int | None = None
+    """How many times ``status`` is answered before 200; ``None``: always."""
     headers: dict[str, str] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     sent: dict[str, str] = field(default_factory=dict)
@@ -41,6 +46,8 @@ class GitHub:
         """What the API says, with fields that nobody here reads."""
         if self.fault is Fault.NO_JSON:
             return b"<html>"
+        if self.fault is Fault.ENDLESS:
+            return b"[" * (40 << 20)
         return json.dumps({"id": 1, "tag_name": "b7", "assets": [self._asset(name) for name in self.files]}).encode()
 
     def _asset(self, name: str) -> dict[str, object]:
@@ -56,6 +63,8 @@ class GitHub:
             content = bytes(len(content))
         if self.fault is Fault.SHORT:
             content = content[:-1]
+        if self.fault is Fault.LONG:
+            content += bytes(40 << 20)
         return (content[:-1], len(content)) if self.fault is Fault.CUT else (content, len(content))
 
 
@@ -79,9 +88,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.peer.sent |= dict(self.headers)
         _, place, name = self.path.rsplit("/", 2)
         if place == "tags" and self.path == "/repos/ggml-org/llama.cpp/releases/tags/b7":
+            if self.peer.bad_answers == 0:
+                self.peer.status = 200
+            elif self.peer.bad_answers is not None:
+                self.peer.bad_answers -= 1
             self._answer(self.peer.status, self.peer.headers, self.peer.release())
         elif place == "download":
-            self._answer(302, {"Location": f"{self.peer.api}/storage/{name}"}, b"")
+            to = "download" if self.peer.fault is Fault.ROUND else "storage"
+            self._answer(302, {"Location": f"{self.peer.api}/{to}/{name}"}, b"")
         elif place == "storage":
             content, length = self.peer.content(name)
             status = 503 if self.peer.fault is Fault.FILE_LATER else 200

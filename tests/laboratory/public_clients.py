@@ -14,7 +14,8 @@ from typing import Any
 
 import httpx
 
-from pytest_mtp.core.chat_answer import Event, as_completion, as_events
+from pytest_mtp.core.chat_answer import as_completion, as_events
+from pytest_mtp.core.engine_answer.protocol import Event
 from pytest_mtp.core.request import Answer, parse_answer, parse_stream
 
 CHAT, RAW = "/v1/chat/completions", "/completion"

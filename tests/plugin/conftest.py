@@ -11,7 +11,7 @@ import scipy.stats  # noqa: F401
 
 import pytest_mtp.farewell
 import pytest_mtp.fixtures
-import pytest_mtp.foreign
+import pytest_mtp.other_engines
 import pytest_mtp.replay
 import pytest_mtp.reports.properties
 import pytest_mtp.resolution

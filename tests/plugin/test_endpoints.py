@@ -45,17 +45,19 @@ def gate(pytester: pytest.Pytester, stack: ExitStack) -> Gate:
     """The gate's own suites over two stand-ins."""
 
     def run(
-        plain: type[BaseHTTPRequestHandler], mtp: type[BaseHTTPRequestHandler], *more: str, floor: float = 0.9
+        plain: type[BaseHTTPRequestHandler] | None,
+        mtp: type[BaseHTTPRequestHandler] | None,
+        *more: str,
+        floor: float = 0.9,
     ) -> pytest.RunResult:
         profile = pytester.path / "peers.toml"
         profile.write_text(PROFILE.format(tokens=TOKENS, floor=floor))
-        urls = [stack.enter_context(serving(one)) for one in (plain, mtp)]
+        urls = {arm: stack.enter_context(serving(one)) for arm, one in (("plain", plain), ("mtp", mtp)) if one}
         return pytester.runpytest_inprocess(
             *without_further_suites(),
             "--mtp",
             f"--mtp-profile={profile}",
-            f"--mtp-endpoint=plain={urls[0]}",
-            f"--mtp-endpoint=mtp={urls[1]}/v1",
+            *(f"--mtp-endpoint={arm}={url}/v1" for arm, url in urls.items()),
             "--mtp-json=run.json",
             *more,
         )
@@ -90,7 +92,8 @@ def test_tau_and_acceptance_are_the_engines_own_to_the_digit(
     judged = campaign()
     found = judged["results"][0]["acceptance"]
     assert (found["tokens"] / (found["tokens"] - found["accepted"])) == (TOKENS - 1) / STEPS
-    assert found["drafted"] % (3 * STEPS) == 0
+    # One answer in each of two blocks.
+    assert found["drafted"] == 2 * 3 * STEPS
     assert judged["campaign"]["circumstances"]["build_label"] == f"{label}, running"
 
 
@@ -117,6 +120,49 @@ def test_the_page_of_such_a_run_is_written(gate: Gate) -> None:
     page = Path("out", "report.html").read_text()
     assert "every block met the same life" in page
     assert "Drafts are not told" in page
+
+
+@pytest.mark.parametrize(
+    ("plain", "mtp", "sentence"),
+    [
+        (vllm.Vllm(script=PLAIN), vllm.Vllm(others=7), "failed in warm-up, which says nothing about MTP"),
+        (vllm.Vllm(script=PLAIN, others=7), vllm.Vllm(), "the plain server, which was started elsewhere"),
+        (vllm.Vllm(script=PLAIN), vllm.Vllm(fault="dies"), "the mtp server, which was started elsewhere"),
+    ],
+    ids=["others use the mtp arm", "others use the plain arm", "the mtp arm breaks off"],
+)
+def test_what_a_server_of_others_does_is_no_loss(gate: Gate, plain: vllm.Vllm, mtp: vllm.Vllm, sentence: str) -> None:
+    assert gate(vllm.handler(plain), vllm.handler(mtp), "-k", "speedup").ret == 17
+    judged = campaign()
+    assert judged["results"][0]["speed"]["outcome"] == "INVALID"
+    assert all(sentence in block["invalid"] for block in judged["campaign"]["blocks"])
+
+
+def test_a_flag_set_that_samples_is_known_of_running_servers(gate: Gate) -> None:
+    gate(silent(), silent(), "-k", "speedup", "--mtp-set=flag_sets.as-they-run.sampled=true", "--mtp-set=server.temp=1")
+    assert campaign()["campaign"]["circumstances"]["flags"] == {"sampled": "true"}
+
+
+def test_arms_of_two_models_are_compared_with_a_note(gate: Gate) -> None:
+    other = ollama.handler(ollama.Ollama(step_ns=1000, models=("other:8b",)))
+    gate(silent(), other, "-k", "speedup").stdout.fnmatch_lines(
+        ["*The plain arm serves qwen3:8b and the mtp arm other*"]
+    )
+
+
+def test_one_server_by_two_spellings_is_no_comparison(gate: Gate, stack: ExitStack) -> None:
+    url = stack.enter_context(serving(silent()))
+    both = (f"--mtp-endpoint=plain={url}#qwen3:8b", f"--mtp-endpoint=mtp={url.replace('127.0.0.1', 'LOCALHOST')}")
+    told = gate(None, None, *both, "-k", "speedup")
+    told.assert_outcomes(errors=1)
+    told.stdout.fnmatch_lines(["*one server either drafts or does not; start two*"])
+
+
+def test_notes_say_what_the_mtp_arm_tells_and_nothing_false(gate: Gate) -> None:
+    gate(sglang.handler(sglang.Sglang(script=PLAIN)), sglang.handler(sglang.Sglang()), "-k", "speedup", floor=1e-9)
+    notices = " ".join(campaign()["notices"])
+    assert notices.count("Drafts are told with every answer.") == 1
+    assert "by their place" not in notices
 
 
 def test_arms_of_two_engines_are_no_comparison(gate: Gate) -> None:

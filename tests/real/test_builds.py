@@ -44,7 +44,13 @@ class OnlyCached(Cache):
     """A cache that makes nothing: what is not there skips the test."""
 
     def entry(
-        self, kind: str, recipe: Mapping[str, object], make: Callable[[Path], None], progress: Progress = silent
+        self,
+        kind: str,
+        recipe: Mapping[str, object],
+        make: Callable[[Path], None],
+        progress: Progress = silent,
+        *,
+        sealed: bool = False,
     ) -> Path:
         found = self.lookup(kind, recipe)
         if found is None:

@@ -46,7 +46,7 @@ def handler(state: Ollama) -> type[Speaker]:
 
 def _lines(state: Ollama, body: dict[str, Any]) -> Iterator[str]:
     tokens = state.ends_after or body["options"]["num_predict"]
-    for text, _ in texts(Script(k=0).chunks(tokens)):
+    for text, _ in texts(Script(k=0).chunks(tokens), 0.0):
         yield json.dumps({"model": body["model"], "response": text, "done": False}, ensure_ascii=False)
     last: dict[str, Any] = {"done": True, "done_reason": "stop" if state.ends_after else "length", "response": ""}
     last |= {"prompt_eval_count": len(body["prompt"].split()), "prompt_eval_duration": 7_500_000}

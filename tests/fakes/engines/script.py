@@ -1,11 +1,14 @@
 """What an engine would do for a request: steps that accept drafts by a known pattern, so that every count is known."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle
 
 WORDS = ("wind ", "über ", "the ", "\u2028", "sea, ", "🌊 ")
 """Of more than one byte, and with an end of line that is none in a stream."""
+STEP_S = 0.003
+"""What a step takes: tokens that all came at once would be those of a proxy that buffers."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,11 @@ class Script:
         return [sum(accepted > place for accepted in self.steps(tokens)) for place in range(self.k)]
 
 
-def texts(chunks: Iterator[int]) -> Iterator[tuple[str, int]]:
-    """The text of each chunk, and how many tokens there are by then."""
+def texts(chunks: Iterator[int], step_s: float = STEP_S) -> Iterator[tuple[str, int]]:
+    """The text of each chunk, as it is made, and how many tokens there are by then."""
     there = 0
     for size in chunks:
+        time.sleep(step_s)
         yield "".join(WORDS[(there + place) % len(WORDS)] for place in range(size)), there + size
         there += size
 

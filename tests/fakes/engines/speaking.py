@@ -48,11 +48,13 @@ class Speaker(BaseHTTPRequestHandler):
         self.wfile.write(payload)
 
     def stream(self, lines: Iterator[str]) -> None:
-        """Answer with lines in pieces that are cut within characters; or break off, hang, or drip."""
+        """Answer with lines in pieces that are cut within characters; or buffered, or break off, hang, or drip."""
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
+        if self.trouble.fault == "buffered":
+            self.piece("".join(f"{line}\n" for line in lines).encode())
         for number, line in enumerate(lines):
             payload = f"{line}\n".encode()
             if number and "ü" in line and self._went_wrong(payload):
