@@ -9,7 +9,9 @@ from pathlib import Path
 
 from pytest_mtp.commands.subject import add_subject, settings_of
 from pytest_mtp.core.finding import Finding, ready
+from pytest_mtp.core.served_tables import Serving
 from pytest_mtp.core.settings import Mode, Settings
+from pytest_mtp.errors import SettingsError
 
 HELP = "say what this machine has and lacks for a profile"
 
@@ -34,6 +36,7 @@ def _examine(parsed: argparse.Namespace) -> int:
     from pytest_mtp.runtime.progress import ProgressLine
 
     settings = settings_of(parsed)
+    _refuse_running(settings)
     profile = checked_profile(settings)
     line = ProgressLine(sys.stderr)
     try:
@@ -43,6 +46,17 @@ def _examine(parsed: argparse.Namespace) -> int:
     can = f"This machine can run the profile: {_same_run(parsed, settings)}"
     lacks = "This machine cannot run the profile yet: mend what is marked LACKS, then ask again."
     return _show(f"Profile {profile.name}: {profile.description}", findings, can, lacks)
+
+
+def _refuse_running(settings: Settings) -> None:
+    """SettingsError for servers that run already: they need nothing of this machine, and the doctor takes no URL."""
+    from pytest_mtp.runtime.profiles import load_profile
+
+    if load_profile(settings.profile, settings.assignments).serving is Serving.RUNNING:
+        raise SettingsError(
+            f"Profile {settings.profile} measures servers that run already and needs nothing of this machine: ask them "
+            "with pytest --mtp --mtp-endpoint plain=URL --mtp-endpoint mtp=URL."
+        )
 
 
 def _same_run(parsed: argparse.Namespace, settings: Settings) -> str:

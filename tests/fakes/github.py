@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from http.server import BaseHTTPRequestHandler
@@ -21,9 +21,9 @@ class Fault(Enum):
     OTHER_BYTES = "the file has the right size and wrong bytes"
     CUT = "the connection breaks within the file"
     SHORT = "the file is whole for HTTP, and shorter than the API says"
-    LONG = "more bytes come than the API says"
+    LONG = "the file never ends"
     ROUND = "the file's host sends in a circle"
-    ENDLESS = "the API's answer is larger than any"
+    ENDLESS = "the API's answer never ends"
     FILE_LATER = "the file's host answers 503"
 
 
@@ -46,8 +46,6 @@ class GitHub:
         """What the API says, with fields that nobody here reads."""
         if self.fault is Fault.NO_JSON:
             return b"<html>"
-        if self.fault is Fault.ENDLESS:
-            return b"[" * (40 << 20)
         return json.dumps({"id": 1, "tag_name": "b7", "assets": [self._asset(name) for name in self.files]}).encode()
 
     def _asset(self, name: str) -> dict[str, object]:
@@ -63,8 +61,6 @@ class GitHub:
             content = bytes(len(content))
         if self.fault is Fault.SHORT:
             content = content[:-1]
-        if self.fault is Fault.LONG:
-            content += bytes(40 << 20)
         return (content[:-1], len(content)) if self.fault is Fault.CUT else (content, len(content))
 
 
@@ -93,15 +89,24 @@ class _Handler(BaseHTTPRequestHandler):
             elif self.peer.bad_answers is not None:
                 self.peer.bad_answers -= 1
             self._answer(self.peer.status, self.peer.headers, self.peer.release())
+            self._go_on(Fault.ENDLESS)
         elif place == "download":
             to = "download" if self.peer.fault is Fault.ROUND else "storage"
             self._answer(302, {"Location": f"{self.peer.api}/{to}/{name}"}, b"")
         elif place == "storage":
             content, length = self.peer.content(name)
             status = 503 if self.peer.fault is Fault.FILE_LATER else 200
-            self._answer(status, {"Content-Length": str(length)}, content)
+            known = {} if self.peer.fault is Fault.LONG else {"Content-Length": str(length)}
+            self._answer(status, known, content)
+            self._go_on(Fault.LONG)
         else:
             self._answer(404, {}, b"{}")
+
+    def _go_on(self, fault: Fault) -> None:
+        """With this fault, send until nobody listens."""
+        with suppress(OSError):
+            while self.peer.fault is fault:
+                self.wfile.write(bytes(1 << 20))
 
     def _answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
         self.send_response(status)

@@ -227,7 +227,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--server", type=Path, required=True, help="llama-server with planted faults")
-    parser.add_argument("--profile", default=str(PROFILE))
+    parser.add_argument("--profile", type=Path, default=PROFILE)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--span", type=float, help="latest kill after a start, seconds (default: half a whole run)")
     parser.add_argument("--no-loss", action="store_true", help="plant none")

@@ -14,7 +14,7 @@ def test_runs_that_are_killed_and_taken_up_again_lose_nothing(real_build: Build,
     ground = Ground(
         folder=tmp_path,
         server=real_build.server,
-        profile=str(PROFILE),
+        profile=PROFILE,
         more=tuple(f"--mtp-set=classes.{name}.floor=0.02" for name in ("miss00", "miss20")),
     )
     expected, whole_s = undisturbed(ground)

@@ -1,5 +1,6 @@
 """What is said when the releases, git's server or the package index are slow, broken or lying."""
 
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,11 +31,17 @@ def test_releases_without_a_whole_answer_are_a_sentence_in_time(
     assert "Check the network and try again" in sentence
 
 
-@pytest.mark.parametrize("fault", [Fault.LONG, Fault.ROUND, Fault.ENDLESS])
-def test_releases_without_an_end_are_left(fault: Fault, github: GitHub, tmp_path: Path) -> None:
-    causes = {Fault.LONG: "and more, but has", Fault.ROUND: "redirects", Fault.ENDLESS: "is no release"}
+@pytest.mark.parametrize(
+    ("fault", "cause"),
+    [
+        (Fault.LONG, r"came with \d{1,6} bytes and more, but has \d+"),
+        (Fault.ROUND, "redirects"),
+        (Fault.ENDLESS, "is no release"),
+    ],
+)
+def test_releases_without_an_end_are_left(fault: Fault, cause: str, github: GitHub, tmp_path: Path) -> None:
     github.fault = fault
-    assert causes[fault] in release_asker(tmp_path, deadline_s=60.0).refusal(github.api)
+    assert re.search(cause, release_asker(tmp_path, deadline_s=10.0).refusal(github.api))
     assert not list(tmp_path.rglob("llama-server"))
 
 

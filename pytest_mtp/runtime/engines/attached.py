@@ -96,7 +96,7 @@ def attach(endpoint: Endpoint, api_key: str | None = None) -> Iterator[Attached]
     Raises ServerLate where nothing answers, and ServerImposter for another engine, model or arm.
     """
     with ExitStack() as stack:
-        connection = stack.enter_context(Connection(endpoint.url, api_key))
+        connection = stack.enter_context(Connection(endpoint.url, checked_key(api_key)))
         try:
             adapter = _adapter(connection, endpoint)
             stack.callback(adapter.close)

@@ -119,7 +119,7 @@ class Connection:
             # The resolver's, of a name that cannot be written in the letters of names.
             raise _no_address(self.url, error) from error
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise MeasureError(f"The connection broke before {path} was answered: {error}.") from error
+            raise MeasureError(f"The connection broke before {path} was answered: {str(error).rstrip('.')}.") from error
 
 
 def _pieces(response: "httpx.Response", path: str, begin: float, timeout_s: float) -> Iterator[bytes]:
