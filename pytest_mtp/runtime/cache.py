@@ -16,7 +16,7 @@ import platformdirs
 from pytest_mtp.errors import CacheError
 from pytest_mtp.runtime.deadline import within
 from pytest_mtp.runtime.filesystem import network_file_system
-from pytest_mtp.runtime.progress import Progress, silent
+from pytest_mtp.runtime.progress import Progress, note, silent
 from pytest_mtp.runtime.seal import SEAL, damage, is_sealed, sealed_files
 
 Recipe = Mapping[str, object]
@@ -100,7 +100,7 @@ class Cache:
             flaw = _flaw(folder) if found and sealed else None
             if not found or flaw is not None:
                 if flaw is not None:
-                    progress(f"{folder.name} in the cache is damaged ({flaw}), so it is made anew")
+                    progress(note(f"{folder.name} in the cache is damaged ({flaw}), so it is made anew"))
                 with _disk_errors(folder):
                     _make_anew(folder, make)
                     if sealed:
@@ -117,7 +117,7 @@ class Cache:
             try:
                 _try(lock, folder.parent, progress)
             except filelock.Timeout:
-                progress(f"waiting for another process that works on {folder.name}")
+                progress(note(f"waiting for another process that works on {folder.name}"))
                 lock.acquire()
         try:
             yield
@@ -148,10 +148,8 @@ def _try(lock: filelock.FileLock, folder: Path, progress: Progress) -> None:
     if kind is None:
         lock.acquire(timeout=0)
         return
-    progress(
-        f"the cache {folder} is on a network file system ({kind}), whose locks may keep nobody out; "
-        "name a local folder with --mtp-cache-dir"
-    )
+    said = f"the cache {folder} is on a network file system ({kind}), whose locks may keep nobody out"
+    progress(note(f"{said}; name a local folder with --mtp-cache-dir"))
     try:
         within(_ANSWER_S, lambda: lock.acquire(timeout=0))
     except filelock.Timeout:

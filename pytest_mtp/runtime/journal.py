@@ -18,7 +18,7 @@ from pytest_mtp.core.sample import Block, Campaign
 from pytest_mtp.core.side import Side
 from pytest_mtp.errors import CacheError, InputError
 from pytest_mtp.runtime.cache import Cache, Recipe, stamp
-from pytest_mtp.runtime.progress import Progress
+from pytest_mtp.runtime.progress import Progress, note
 from pytest_mtp.runtime.store import load_value, write_json
 
 KIND = "unfinished"
@@ -57,13 +57,12 @@ class Journal:
         if not found:
             return empty
         if not self.resume:
-            self.progress(
-                f"{counted(len(found), 'block')} of an interrupted run not taken up: resuming was not asked for"
-            )
+            said = f"{counted(len(found), 'block')} of an interrupted run not taken up: resuming was not asked for"
+            self.progress(note(said))
             return empty
         self._begun, self.kept = True, len(found)
         self._forget_from(len(found))
-        self.progress(f"{counted(len(found), 'block')} of an interrupted run taken up")
+        self.progress(note(f"{counted(len(found), 'block')} of an interrupted run taken up"))
         return {
             side: replace(
                 one,
@@ -85,7 +84,7 @@ class Journal:
                 self.kept += 1
         except (InputError, OSError) as error:
             self._writes = False
-            self.progress(f"blocks are not kept for --mtp-resume ({error}): {_MEND}")
+            self.progress(note(f"blocks are not kept for --mtp-resume ({error}): {_MEND}"))
 
     def discard(self) -> None:
         """The run is over: nothing has to be taken up."""
@@ -110,7 +109,7 @@ class Journal:
             try:
                 kept = load_value(self._file(index), KeptBlock)
             except InputError as error:
-                self.progress(f"blocks from {index + 1} on are measured again: {error}")
+                self.progress(note(f"blocks from {index + 1} on are measured again: {error}"))
                 return
             if not sides <= set(kept.blocks):
                 return
@@ -140,10 +139,10 @@ class Journals:
             folder.parent.mkdir(parents=True, exist_ok=True)
             alone = self._locks.enter_context(self.cache.attempt(folder))
         except (CacheError, OSError) as error:
-            progress(f"blocks are not kept for --mtp-resume ({error}): {_MEND}")
+            progress(note(f"blocks are not kept for --mtp-resume ({error}): {_MEND}"))
             return None
         if not alone:
-            progress("another run measures the same: the blocks of this one are not kept for --mtp-resume")
+            progress(note("another run measures the same: the blocks of this one are not kept for --mtp-resume"))
             return None
         journal = Journal(folder=folder, recipe=recipe, progress=progress, resume=self.resume)
         self._open.append(journal)

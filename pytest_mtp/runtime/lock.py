@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_mtp.errors import CacheError
 from pytest_mtp.runtime.filesystem import network_file_system
-from pytest_mtp.runtime.progress import Progress
+from pytest_mtp.runtime.progress import Progress, note
 
 _USUAL = "/tmp"
 
@@ -29,7 +29,7 @@ def measuring(device: str, progress: Progress) -> Iterator[None]:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            progress(f"another run measures on {device}; waiting for it to end")
+            progress(note(f"another run measures on {device}; waiting for it to end"))
             lock.acquire()
     except OSError as error:
         raise CacheError(

