@@ -124,7 +124,11 @@ def _cases_of(item: pytest.Item, run: "Run") -> "Iterator[Case]":
 
 
 def _refuse_workers(config: pytest.Config) -> None:
-    if getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
+    option = config.option
+    asked = getattr(option, "numprocesses", None)
+    # Without -n the places of the workers can be named one by one.
+    placed = asked is None and getattr(option, "dist", "no") != "no" and bool(getattr(option, "tx", None))
+    if asked or placed or hasattr(config, "workerinput"):
         raise SettingsError("Measurements share one machine, so they cannot run in parallel: give -n0 with --mtp*.")
 
 

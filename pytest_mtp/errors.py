@@ -12,7 +12,8 @@ MtpError
 │   ├── ServerDied      it ended by itself
 │   ├── ServerLate      it was not ready in time, or did not answer in time
 │   └── ServerImposter  what answers is not the arm that was started
-└── MeasureError        an answer cannot be used as a measurement
+├── MeasureError        an answer cannot be used as a measurement
+└── FleetError          the machines of a fleet cannot be reached
 """
 
 
@@ -88,3 +89,7 @@ class ServerImposter(ServerError):
 
 class MeasureError(MtpError):
     """An answer breaks a precondition (tokens, cache, draft counts), so its block is INVALID."""
+
+
+class FleetError(MtpError):
+    """The scheduler of a fleet cannot be reached, or went away while its cells ran."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_mtp.core.baseline import BASELINE_VERSION, BaselineFile
 from pytest_mtp.core.curve_report import CURVE_VERSION, CurveReport
+from pytest_mtp.core.fleet.manifest import MANIFEST_VERSION, Manifest
 from pytest_mtp.core.profile import Profile
 from pytest_mtp.core.run_report import REPORT_VERSION, RunReport
 
@@ -21,6 +22,7 @@ _KINDS = {
     "baseline": (BaselineFile, BASELINE_VERSION),
     "report": (RunReport, REPORT_VERSION),
     "curve": (CurveReport, CURVE_VERSION),
+    "fleet-manifest": (Manifest, MANIFEST_VERSION),
 }
 
 

@@ -51,4 +51,4 @@ def plainly(progress: "Progress | Shown | None" = None) -> Iterator[None]:
         if isinstance(progress, Shown):
             progress.clear()
     if said is not None:
-        pytest.fail(said, pytrace=False)  # outside of the except, else the error is printed twice
+        raise pytest.fail.Exception(said, pytrace=False) from None

@@ -1,6 +1,7 @@
 """The history folder: one file per run, written once; read whole, with what cannot be read named."""
 
 import hashlib
+import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -47,7 +48,7 @@ class History:
 
     def __init__(self, folder: Path, cache: Path) -> None:
         self.folder = folder
-        name = hashlib.sha256(str(folder.absolute()).encode()).hexdigest()[:12]
+        name = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:12]
         self._index_path = cache / "history" / f"{name}{_SUFFIX}"
 
     def add(self, report: RunReport) -> Path:

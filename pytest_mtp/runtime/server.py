@@ -4,7 +4,9 @@ Files in the folder of a server: ``server.log``, its whole output, and
 ``api-key`` while it runs.
 """
 
+import os
 import secrets
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -18,7 +20,7 @@ from pytest_mtp.core.secret import Secret
 from pytest_mtp.core.server_log import lost_its_port
 from pytest_mtp.core.server_spec import Arm, ServerSpec
 from pytest_mtp.core.serving import address
-from pytest_mtp.errors import MeasureError, ServerDied, ServerImposter, ServerLate
+from pytest_mtp.errors import CacheError, MeasureError, ServerDied, ServerImposter, ServerLate
 from pytest_mtp.runtime.client import Client
 from pytest_mtp.runtime.door import Door
 from pytest_mtp.runtime.own_process import OwnProcess
@@ -27,6 +29,8 @@ from pytest_mtp.runtime.process import accelerator_environment, server_environme
 from pytest_mtp.runtime.sandbox import Opening, Sandbox, confined, program_files
 
 _PORT_TRIES = 3
+_LOG_BYTES = 64 * 1024
+_MEND = "Free space there, or set TMPDIR to another folder."
 _SHOWN = 200
 
 
@@ -79,7 +83,7 @@ def serve(  # noqa: PLR0913 - each is one thing that only the caller knows
     ``sandbox`` it has no network: its host is ``door.HOST``, by which it is reached.
     Raises ServerDied, ServerLate or ServerImposter, each with the log's end.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    _make_room(folder)
     with ExitStack() as stack:
         api_key, key_arguments = stack.enter_context(_api_key(folder, capabilities))
         command = (str(binary), *arguments, *key_arguments)
@@ -87,6 +91,17 @@ def serve(  # noqa: PLR0913 - each is one thing that only the caller knows
         server = launch.ready(stack)
         _prove(server, spec)
         yield server
+
+
+def _make_room(folder: Path) -> None:
+    """Make the folder of a server; CacheError where its log finds no room: a full disk is no finding about an arm."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise CacheError(f"The folder {folder} of a server cannot be made: {error}. {_MEND}") from error
+    if free < _LOG_BYTES:
+        raise CacheError(f"The folder {folder} of a server has no room left for its log. {_MEND}")
 
 
 @contextmanager
@@ -191,7 +206,7 @@ def _complaint(server: Server, spec: ServerSpec) -> str | None:
     if not _listens(server):
         return "the port belongs to another process (a wrapper script must exec the binary)"
     props = server.client.props()
-    path, slots = str(props.get("model_path", "")), props.get("total_slots")
+    path, slots = os.fsdecode(str(props.get("model_path", "")).encode(errors="replace")), props.get("total_slots")
     if not _same_file(path, spec.model):
         return f"it serves the model {path[:_SHOWN] or 'of no name'}, not {spec.model}"
     if slots != spec.parallel:

@@ -201,11 +201,6 @@ def durations(value: object) -> Iterator[float]:
             yield from durations(one)
 
 
-_ODD_CLASSES = """classes = [
-{ name = "größe", prompt = "Ist größer ≥ als \\u2014 日本?", floor = 3.9 }, { name = "b", prompt = "B", floor = 3.9 }]
-"""
-
-
 def test_paths_names_and_a_locale_that_cannot_say_them_change_nothing(tmp_path: Path) -> None:
     """Blanks, quotes and letters beyond ASCII in every path, and an interpreter that reads and writes ASCII."""
     folder = tmp_path / "mit Leerzeichen & 'größe' 日本"

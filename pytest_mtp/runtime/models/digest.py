@@ -3,11 +3,11 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_mtp.errors import ModelError
+from pytest_mtp.errors import CacheError, ModelError
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.models.ledger import Ledger
 from pytest_mtp.runtime.models.meter import Meter
@@ -46,7 +46,8 @@ class Digests:
         if known is not None and self._holds(known, blob):
             return known.sha256
         digest = self._computed(blob, path.name, progress)
-        self._ledger.put({str(blob): digest})
+        with suppress(CacheError):  # it will be hashed again
+            self._ledger.put({str(blob): digest})
         return digest.sha256
 
     @property
