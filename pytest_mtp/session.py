@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
 from pytest_mtp import __version__
@@ -154,7 +154,8 @@ class Run:
     def let_go(self, *, over: bool) -> None:
         """Forget the finished blocks of a run that is over; else they stay, to be taken up."""
         if self.journals is not None:
-            self.resumable = self.journals.close(over=over)
+            night = self.settings.history is not None and over
+            self.resumable = self.journals.close(over=over, whole=night)
 
     @property
     def lost(self) -> bool:
@@ -201,7 +202,7 @@ class Run:
         flag_set = str(settings.compare_to) if settings.vary is Vary.FLAG_SET else plan.flag_set
         other = campaign_plan(settings.of_base, self.profile, base, flag_set, plan.classes, locked_mhz)
         rule = settings.tier.rule(equivalence=settings.equivalence)
-        both = replace(comparison_plan(settings, self.profile, plan, other), looks=rule.looks)
+        both = replace(comparison_plan(settings, self.profile, plan, other), looks=rule.looks, rules=asdict(rule))
 
         def compared(measured: Measured) -> Compared:
             return Compared(base=measured[Side.BASE], control=measured[Side.CONTROL], rule=rule)
@@ -246,7 +247,9 @@ class Run:
         wanted = {case.prompt_class for case in self.selected if case.flag_set == flag_set}
         classes = tuple(one for one in self.profile.classes if one.name in wanted)
         plan = campaign_plan(self.settings, self.profile, equipment, flag_set, classes, locked_mhz)
-        return replace(plan, deadline=self.deadline, journals=self.journals)
+        rules = {"gate": asdict(self.profile.gates), "update": str(self.settings.update)}
+        rules["floors"] = {one.name: one.floor for one in classes}
+        return replace(plan, deadline=self.deadline, journals=self.journals, rules=rules)
 
     def _unjudged(self, plan: Plan, baselines: Baselines, started_at: str) -> Judged:
         """What the campaign will be held against, found before it is measured."""
@@ -276,6 +279,8 @@ class Run:
         done = put_on_record(judged, baselines, self.settings.update, Recorded(_now(), TOOL, judged.campaign))
         if done.on_record:
             self.recorded.add(judged.campaign.flag_set)
+            if self.journals is not None:  # else a later run could put the same blocks on record once more
+                self.journals.settle(judged.campaign.flag_set)
         return replace(judged, notices=(*judged.notices, done.said))
 
     def calibration(self, flag_set: str) -> Calibration:

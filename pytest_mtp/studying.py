@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.settings import Settings
@@ -68,4 +68,6 @@ def _plan(one: Arrangement, design: Design, bench: Bench, turn: str, looks: tupl
     plan = campaign_plan(settings, one.profile, bench.equipment, one.flag_set, classes, bench.locked_mhz)
     names = (design.suite.value, design.subject, one.name, turn)
     part = re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(filter(None, names)))
-    return replace(plan, part=part, looks=looks, deadline=bench.deadline, journals=bench.journals)
+    bounds = {kind: str(bound) for kind, bound in design.bounds.items()}
+    plan = replace(plan, part=part, looks=looks, rules={"bounds": bounds, "gate": asdict(one.profile.gates)})
+    return replace(plan, deadline=bench.deadline, journals=bench.journals)

@@ -93,8 +93,11 @@ class Subject:
             case Finding.BELOW:
                 return self._below(f"{measured} is below {self.limit}")
             case Finding.OPEN:
-                mend = self.stopped or self._why_open()
-                return Verdict(outcome=Outcome.INCONCLUSIVE, reason=f"{measured} straddles {self.limit}; {mend}")
+                if self.stopped is not None:
+                    said = f"{measured} was not judged by {self.limit}: {self.stopped}"
+                    return Verdict(outcome=Outcome.INCONCLUSIVE, reason=said)
+                said = f"{measured} straddles {self.limit}; {self._why_open()}"
+                return Verdict(outcome=Outcome.INCONCLUSIVE, reason=said)
             case Finding.ABOVE if self._improved(self.evidence):
                 reason = f"{measured} is above the baseline{self._moved()}; record it: --mtp-update-baselines=all"
                 return Verdict(outcome=Outcome.IMPROVED, reason=reason)

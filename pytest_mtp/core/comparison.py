@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pytest_mtp.core.cause import Cause, Shift, cost_changes
 from pytest_mtp.core.change import Change, pooled, pooled_change
 from pytest_mtp.core.class_verdict import draft_verdict
-from pytest_mtp.core.decision import Evidence, Finding, settled, weigh
+from pytest_mtp.core.decision import Evidence, Finding, settled, unpaid, weigh
 from pytest_mtp.core.factors import factors_of
 from pytest_mtp.core.judge import Judgement, too_few
 from pytest_mtp.core.power import detectable
@@ -109,7 +109,8 @@ class _Case:
         self.plain = {name: self._change(Arm.PLAIN, name) for name in self.mtp}
         self.costs = cost_changes(self.now, self.then, paired=compared.paired)
         limits = dict.fromkeys(self.mtp, 1 - self.margin)
-        self.evidence = weigh(self.mtp, limits, self.gate)
+        found = weigh(self.mtp, limits, self.gate)
+        self.evidence = unpaid(found) if head.between_looks(self.gate.looks) else found
 
     @property
     def margin(self) -> float:

@@ -6,7 +6,7 @@ one turns the run red), none for a pass (all of them must pass: an intersection-
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Protocol
 
@@ -72,6 +72,11 @@ def weigh(estimates: Mapping[str, Quantity], limits: Mapping[str, float], gate: 
             tested_at = stayed_at if p_below[name] <= gate.alpha_look else gate.alpha_look
             evidence[name] = _evidence(estimates[name], Finding.OPEN, tested_at)
     return evidence
+
+
+def unpaid(evidence: Mapping[str, Evidence]) -> dict[str, Evidence]:
+    """The same with nothing decided: alpha was shared among the planned looks, and none was left for this one."""
+    return {name: replace(one, finding=Finding.OPEN) for name, one in evidence.items()}
 
 
 def recurring(again: Mapping[str, Quantity], limits: Mapping[str, float], gate: Gate) -> frozenset[str]:

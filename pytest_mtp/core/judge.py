@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from pytest_mtp.core.amount import counted
 from pytest_mtp.core.cause import Cause, Shift, cost_changes
 from pytest_mtp.core.class_verdict import Recurrence, Subject
-from pytest_mtp.core.decision import Evidence, Finding, recurring, settled, weigh
+from pytest_mtp.core.decision import Evidence, Finding, recurring, settled, unpaid, weigh
 from pytest_mtp.core.environment import poorer_machine
 from pytest_mtp.core.factors import Factors, factors_of
 from pytest_mtp.core.power import detectable
@@ -62,12 +63,13 @@ def judge(campaign: Campaign, yardsticks: Yardsticks, again: Campaign | None = N
 
 def _evidence(campaign: Campaign, yardsticks: Yardsticks) -> dict[str, Evidence]:
     limits = {name: limit.speedup for name in campaign.classes if (limit := yardsticks.limit(name)) is not None}
-    return weigh({name: speedup(campaign, name) for name in limits}, limits, yardsticks.gate)
+    found = weigh({name: speedup(campaign, name) for name in limits}, limits, yardsticks.gate)
+    return unpaid(found) if campaign.between_looks(yardsticks.gate.looks) else found
 
 
 def _rates(campaign: Campaign, yardsticks: Yardsticks, again: Campaign | None) -> tuple[RateResult, ...]:
     then = factors_of(yardsticks.baseline, campaign.classes)
-    if yardsticks.baseline is None or not then:
+    if yardsticks.baseline is None or not then or campaign.between_looks(yardsticks.gate.looks):
         return ()
     doubt = Doubt(
         repeated=None if again is None else rate_changes(factors_of(again, again.classes), then),
@@ -186,6 +188,6 @@ def failed(failures: tuple[ArmFailure, ...]) -> Verdict:
 def too_few(campaign: Campaign) -> str:
     """Why a campaign cannot be judged: how many blocks count, and why the others do not."""
     reasons = dict.fromkeys(block.invalid for block in campaign.invalid if block.invalid)
-    count = len(campaign.valid)
-    parts = [f"only {count} valid {'block was' if count == 1 else 'blocks were'} measured", *reasons]
+    were = "was" if len(campaign.valid) == 1 else "were"
+    parts = [f"only {counted(len(campaign.valid), 'valid block')} {were} measured", *reasons]
     return "; ".join([*parts, campaign.stopped] if campaign.stopped else parts)

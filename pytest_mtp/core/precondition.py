@@ -12,9 +12,9 @@ def complaint(answer: Answer, tokens: int, arm: Arm) -> str | None:
     timings = answer.timings
     if timings.predicted_n != tokens:
         return f"{timings.predicted_n} tokens came, {tokens} were asked for ({answer.stop_type})"
-    if timings.ms_per_token < _LEAST_MS_PER_TOKEN or (
-        timings.told and timings.steps < 1
-    ):  # both raise where they have no meaning
+    # Both raise where they have no meaning.
+    too_short = timings.ms_per_token < _LEAST_MS_PER_TOKEN
+    if too_short or (timings.told and timings.steps < 1):
         return f"{timings.predicted_ms} ms for {timings.predicted_n} tokens is no measurement"
     if timings.cache_n:
         return f"{timings.cache_n} prompt tokens came from a cache although it is off"

@@ -4,6 +4,7 @@ Sample (one answer) < Start (one life of a server) < Block (adjacent starts, one
 The block is the unit of every test: answers of one start share clocks, memory layout and heat.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -145,6 +146,10 @@ class Campaign:
     """Why measuring ended before the judge was content (time limit, too many invalid blocks), else ``None``."""
     resumed: int = 0
     """How many of its blocks an earlier run measured, which was interrupted."""
+
+    def between_looks(self, looks: Sequence[int]) -> bool:
+        """Whether it was stopped where no look had been planned: to judge it there would be one look more."""
+        return self.stopped is not None and len(self.valid) not in looks
 
     @property
     def valid(self) -> tuple[Block, ...]:

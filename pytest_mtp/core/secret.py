@@ -5,11 +5,13 @@ import re
 _WORDS = frozenset(
     {
         "TOKEN", "TOKENS", "PAT", "SECRET", "SECRETS", "KEY", "KEYS", "APIKEY", "PASS", "PASSWD", "PASSWORD",
-        "PASSPHRASE", "CREDENTIAL", "CREDENTIALS",
+        "PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "AUTH",
     }
 )  # fmt: skip
-# Git numbers the names of settings so; they are its own, and it alone is given them.
-_NO_SECRET = re.compile(r"GIT_CONFIG_KEY_\d+")
+_PARTS = re.compile("TOKEN(?!IZ)|SECRET|PASSW|APIKEY|ACCESSKEY|BEARER|CONNECTION_STRING|_PWD")
+_BEARER = "bearer-token="
+# Git numbers the names of settings so; they are its own, and it alone is given them. A socket is no key.
+_NO_SECRET = re.compile(r"GIT_CONFIG_KEY_\d+|SSH_AUTH_SOCK")
 
 _LOGIN = re.compile(r"(?<=//)[^/\s'\"]+@(?=[^\s@'\"])")
 _SHAPES = re.compile(r"\b(?:gh[opsur]_|github_pat_|glpat-|hf_|rpa_|AKIA)[A-Za-z0-9_-]{16,}")
@@ -26,13 +28,20 @@ class Secret(str):
 
 
 def names_secret(name: str) -> bool:
-    """Whether a variable of this name holds a key, by the words of the name."""
-    return not _WORDS.isdisjoint(name.upper().split("_")) and _NO_SECRET.fullmatch(name) is None
+    """Whether a variable of this name holds a key, by the words of the name, or a part that only keys have."""
+    words = name.upper()
+    told = not _WORDS.isdisjoint(words.split("_")) or _PARTS.search(words) is not None
+    return told and _NO_SECRET.fullmatch(name) is None
 
 
-def holds_login(value: str) -> bool:
-    """Whether a value has a user or password in a URL, as that of a proxy has."""
-    return _LOGIN.search(value) is not None
+def is_secret(name: str, value: str) -> bool:
+    """Whether a variable holds a key, by its name or by the shape of what it says."""
+    return names_secret(name) or _SHAPES.search(value) is not None or _BEARER in value
+
+
+def holds_login(name: str, value: str) -> bool:
+    """Whether a variable has a user or password in a URL, or, as that of a proxy may, without its scheme."""
+    return _LOGIN.search(value) is not None or (name.lower().endswith("_proxy") and "@" in value)
 
 
 def masked(text: str) -> str:

@@ -65,6 +65,8 @@ def judged_study(study: Study, main: Campaign | None = None) -> Study:
         return replace(study, results=(), checks=broken, notices=(), verdict=_verdict(study, (), broken))
     found = _EVIDENCE[study.suite](whole)
     results = _results(found.quantities, study.bounds, study.gate)
+    if any(one.campaign.between_looks(study.gate.looks) for one in study.variants):
+        results = tuple(replace(one, outcome=one.outcome and Outcome.INCONCLUSIVE) for one in results)
     if study.again:
         results = _confirmed(results, whole)
     verdict = _verdict(study, results, found.checks)

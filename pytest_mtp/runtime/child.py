@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
 
-from pytest_mtp.core.secret import holds_login, names_secret
+from pytest_mtp.core.secret import holds_login, is_secret
 from pytest_mtp.runtime.offspring import end_offspring, guarded
 
 _PR_SET_PDEATHSIG = 1
@@ -50,7 +50,7 @@ def child_environment(allowed: Iterable[str], extra: Mapping[str, str] = Mapping
     What holds a login, such as the address of a proxy, is left out also when its name matches.
     """
     kept = _allowed(allowed)
-    return {name: value for name, value in kept.items() if not holds_login(value)} | dict(extra)
+    return {name: value for name, value in kept.items() if not holds_login(name, value)} | dict(extra)
 
 
 def trusted_environment(allowed: Iterable[str], extra: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
@@ -62,7 +62,7 @@ def _allowed(allowed: Iterable[str]) -> dict[str, str]:
     """What matches, without whatever is called like a key."""
     patterns = tuple(allowed)
     kept = {name for name in os.environ if any(fnmatchcase(name, one) for one in patterns)}
-    return {name: os.environ[name] for name in sorted(kept) if not names_secret(name)}
+    return {name: os.environ[name] for name in sorted(kept) if not is_secret(name, os.environ[name])}
 
 
 @dataclass(frozen=True, slots=True)

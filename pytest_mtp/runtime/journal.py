@@ -17,11 +17,13 @@ from pytest_mtp.core.amount import counted
 from pytest_mtp.core.sample import Block, Campaign
 from pytest_mtp.core.side import Side
 from pytest_mtp.errors import CacheError, InputError
-from pytest_mtp.runtime.cache import Cache, Recipe, stamp
+from pytest_mtp.runtime.cache import STAMP, Cache, Recipe, stamp
 from pytest_mtp.runtime.progress import Progress, note
 from pytest_mtp.runtime.store import load_value, write_json
 
 KIND = "unfinished"
+BLOCK_FORM = 1
+"""Of the files; another form is another campaign."""
 
 _MEND = "free space, or give another folder with --mtp-cache-dir"
 
@@ -84,11 +86,16 @@ class Journal:
                 self.kept += 1
         except (InputError, OSError) as error:
             self._writes = False
-            self.progress(note(f"blocks are not kept for --mtp-resume ({error}): {_MEND}"))
+            self.progress(note(f"blocks are not kept to be resumed ({error}): {_MEND}"))
 
     def discard(self) -> None:
         """The run is over: nothing has to be taken up."""
+        with suppress(OSError):
+            (self.folder / STAMP).unlink()  # first of all: what is left without it is not taken up
         shutil.rmtree(self.folder, ignore_errors=True)
+        self.kept = 0
+        if (self.folder / STAMP).exists():
+            self.progress(note(f"{self.folder} cannot be removed; delete it, or --mtp-resume would take it up"))
 
     def _begin(self) -> None:
         """Make room for what is not taken up."""
@@ -104,14 +111,16 @@ class Journal:
 
     def _files(self, sides: set[Side]) -> Iterator[KeptBlock]:
         """What can be read, from the first block on: what comes after a gap has lost its place in the order."""
-        index = 0
-        while self._file(index).exists():
+        index, first = 0, None
+        while (self.folder / STAMP).is_file() and self._file(index).is_file():
             try:
                 kept = load_value(self._file(index), KeptBlock)
             except InputError as error:
                 self.progress(note(f"blocks from {index + 1} on are measured again: {error}"))
                 return
-            if not sides <= set(kept.blocks):
+            first = first or kept
+            if not (sides <= set(kept.blocks) and kept.started_at == first.started_at and _sound(kept, index)):
+                self.progress(note(f"blocks from {index + 1} on are measured again: they are of another campaign"))
                 return
             yield kept
             index += 1
@@ -121,6 +130,15 @@ class Journal:
             for path in self.folder.glob("block-*.json"):
                 if path.name >= self._file(index).name:
                     path.unlink()
+
+
+def _sound(kept: KeptBlock, index: int) -> bool:
+    """Whether it is the block of this place, with an answered start for every arm where it counts."""
+    for block in kept.blocks.values():
+        answered = {start.arm for start in block.starts if start.samples}
+        if block.index != index or (block.invalid is None and not (answered and answered == set(block.order))):
+            return False
+    return True
 
 
 @dataclass(slots=True, kw_only=True)
@@ -139,23 +157,30 @@ class Journals:
             folder.parent.mkdir(parents=True, exist_ok=True)
             alone = self._locks.enter_context(self.cache.attempt(folder))
         except (CacheError, OSError) as error:
-            progress(note(f"blocks are not kept for --mtp-resume ({error}): {_MEND}"))
+            progress(note(f"blocks are not kept to be resumed ({error}): {_MEND}"))
             return None
         if not alone:
-            progress(note("another run measures the same: the blocks of this one are not kept for --mtp-resume"))
+            progress(note("another run measures the same: the blocks of this one are not kept to be resumed"))
             return None
         journal = Journal(folder=folder, recipe=recipe, progress=progress, resume=self.resume)
         self._open.append(journal)
         return journal
 
-    def close(self, *, over: bool) -> int:
+    def settle(self, name: str) -> None:
+        """Forget what is kept of a flag set: it stands where it will be looked for from now on."""
+        for one in self._open:
+            if one.recipe["flag_set"] == name and not one.recipe["part"]:
+                one.discard()
+
+    def close(self, *, over: bool, whole: bool = False) -> int:
         """Let go of all of them, and tell how many blocks the next run may take up.
 
-        None of a run that is over, has written what it found, and lacked no time for any of it.
+        None of a run that is over, has written what it found, and lacked no time for any of it; ``whole`` says that it
+        counts as it is, out of time or not.
         """
         kept = 0
         for one in self._open:
-            if over and not any(other.out_of_time for other in self._open):
+            if over and (whole or not any(other.out_of_time for other in self._open)):
                 one.discard()
             else:
                 kept += one.kept

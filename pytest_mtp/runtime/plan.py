@@ -1,5 +1,6 @@
 """All that a campaign needs before its first server starts."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from pytest_mtp.core.server_spec import Arm, ServerSpec
 from pytest_mtp.core.side import Side
 from pytest_mtp.core.validity import Conditions
 from pytest_mtp.runtime.filler import Filler
-from pytest_mtp.runtime.journal import Journal, Journals
+from pytest_mtp.runtime.journal import BLOCK_FORM, Journal, Journals
 from pytest_mtp.runtime.launch import Launch
 from pytest_mtp.runtime.progress import Progress
 from pytest_mtp.runtime.telemetry.absent import Absent
@@ -70,6 +71,8 @@ class Plan:
     """Running text for prompts of a given length."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables that the servers see besides those of this process: the cards that they are held to."""
+    rules: Mapping[str, object] = field(default_factory=dict)
+    """What its blocks will be judged by, as JSON values."""
     journals: Journals | None = None
     """Where finished blocks are kept until the run is over; ``None`` keeps none."""
 
@@ -97,6 +100,10 @@ class Plan:
             "measure": {name: str(value) for name, value in asdict(self.measure).items()},
             "looks": list(self.looks),
             "replacements": self.replacements,
+            "request": {name: str(value) for name, value in asdict(self.request).items()},
+            "rules": dict(self.rules),
+            "libraries": os.environ.get("LD_LIBRARY_PATH", ""),
+            "form": BLOCK_FORM,
             "locked_mhz": self.conditions.locked_mhz,
         }
 

@@ -66,8 +66,10 @@ def _first_difference(folder: Path, sealed: Mapping[str, str]) -> str | None:
     for name, then in sorted(sealed.items()):
         try:
             now = _state(folder / name)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return f"{name} is gone"
+        except (IsADirectoryError, ValueError):
+            return f"{name} is not what it was when it was made"
         if now != then:
             return f"{name} is not what it was when it was made"
     return None

@@ -42,7 +42,7 @@ class Baselines:
 
 
 def load_baseline(path: Path) -> BaselineFile:
-    """A file of the folder ``baselines/``; what only looks like one, such as a link to a terminal, is not waited for."""
+    """A file of the folder ``baselines/``; what only looks like one, such as a link to a terminal, is not read."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path} is no file. Restore it or move it away.")
     return _decode(path, BaselineFile, made_by="--mtp-update-baselines")

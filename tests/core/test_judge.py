@@ -165,3 +165,15 @@ def test_a_regression_names_its_cause(accepted: int, cause: Cause) -> None:
 def test_a_campaign_of_too_few_blocks_counts_them(blocks: tuple[float, ...], said: str) -> None:
     result = verdicts(campaign({"a": blocks}), Yardsticks(gate=GATE, floors={"a": 1.5}))["a"]
     assert (result.speed.outcome, result.speed.reason) == (Outcome.INVALID, said)
+
+
+@pytest.mark.parametrize(("blocks", "outcome"), [(3, Outcome.INCONCLUSIVE), (4, Outcome.REGRESSION)])
+def test_a_campaign_that_ran_out_of_time_is_judged_at_a_planned_look_alone(blocks: int, outcome: Outcome) -> None:
+    """Else every interruption, taken up again, would be one look more than alpha was shared among."""
+    now = replace(campaign({"a": around(1.0, 0.01, blocks)}), stopped="the time limit ended it (--mtp-max-time)")
+    found = verdicts(now, Yardsticks(gate=GATE, floors={"a": 1.5}))["a"].speed
+    fresh = campaign({"a": around(1.0, 0.01, blocks)})
+    confirmed = judge(now, Yardsticks(gate=GATE, floors={"a": 1.5}), fresh).results[0].speed
+    assert confirmed.outcome is outcome
+    if outcome is Outcome.INCONCLUSIVE:
+        assert "was not judged by the floor 1.50x: the time limit ended it" in found.reason

@@ -177,3 +177,10 @@ def test_a_study_in_which_nothing_was_drafted_measured_nothing() -> None:
     idle = Variant(name="depths", campaign=campaign({"a@512": (1.0, 1.0)}, drafted=0))
     found = judged_study(replace(_context(around(1.4, 0.01, 3)), variants=(idle,)))
     assert found.verdict.outcome is Outcome.NOT_EXERCISED
+
+
+@pytest.mark.parametrize(("blocks", "outcome"), [(2, Outcome.INCONCLUSIVE), (3, Outcome.PASS)])
+def test_a_study_that_ran_out_of_time_is_judged_at_a_planned_look_alone(blocks: int, outcome: Outcome) -> None:
+    whole = campaign({"a@512": around(1.5, 0.001, blocks), "a@4104": around(1.4, 0.001, blocks)})
+    late = Variant(name="depths", campaign=replace(whole, stopped="the time limit ended it"))
+    assert judged_study(replace(_context(around(1.4, 0.01, 3)), variants=(late,))).verdict.outcome is outcome

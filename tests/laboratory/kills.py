@@ -34,6 +34,7 @@ LOSS = Fault.CLIFF.on(2)
 """Of the build with planted faults; drafting three tokens then takes ten times as long."""
 
 _ENDING_S = 10.0
+_HANGING_S = 900.0
 _POLL_S = 0.02
 
 Seen = Mapping[str, tuple[int, int]]
@@ -139,18 +140,23 @@ def _campaign(
         run = ground.begun(report)
         killed = tally.kills < kills and not _ended(run, chance.uniform(0.0, span_s))
         if not killed:
-            run.wait()
+            run.wait(_HANGING_S)
             break
         os.kill(run.pid, signal.SIGKILL)
         run.wait()
         tally.kills += 1
-        _look(ground, before, tally)
+        whole = report.exists()  # killed on its way out: then the blocks are in the report
+        _look(ground, {} if whole else before, tally)
+        if whole:
+            break
         known |= ground.blocks()
     tally.campaigns += 1
     found = load_report(report)
     tally.taken_up += sum(one.campaign.resumed for one in found.judged)
     tally.changed += len(_changed(found, known))
-    tally.other_verdicts += outcomes(found) != outcomes(expected)
+    if outcomes(found) != outcomes(expected):
+        tally.other_verdicts += 1
+        sys.stderr.write(f"campaign {tally.campaigns} found {outcomes(found)}\n")
 
 
 def _look(ground: Ground, before: Seen, tally: Tally) -> None:
@@ -158,11 +164,16 @@ def _look(ground: Ground, before: Seen, tally: Tally) -> None:
     deadline = time.monotonic() + _ENDING_S
     while ground.left() and time.monotonic() < deadline:
         time.sleep(_POLL_S)
-    tally.orphans += len(ground.left())
-    tally.stuck_locks += len(ground.locked())
     after = ground.seen()
-    tally.lost += len(before.keys() - after.keys())
-    tally.written_anew += sum(after.get(name, told) != told for name, told in before.items())
+    lost = sorted(before.keys() - after.keys())
+    anew = [name for name, told in before.items() if after.get(name, told) != told]
+    orphans, locked = ground.left(), ground.locked()
+    tally.orphans += len(orphans)
+    tally.stuck_locks += len(locked)
+    tally.lost += len(lost)
+    tally.written_anew += len(anew)
+    if found := [*orphans, *locked, *lost, *anew]:
+        sys.stderr.write(f"kill {tally.kills} left or lost {', '.join(found)}\n")
 
 
 def outcomes(report: RunReport) -> dict[str, str]:
@@ -217,7 +228,7 @@ def undisturbed(ground: Ground) -> tuple[RunReport, float]:
     began = time.monotonic()
     report = ground.folder / "undisturbed.json"
     run = ground.begun(report)
-    run.wait()
+    run.wait(_HANGING_S)
     return load_report(report), time.monotonic() - began
 
 

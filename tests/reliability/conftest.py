@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_mtp.runtime.cache import default_root
 from tests.fakes.git_server import GitServer, new_repository, serve_git
 from tests.fakes.github import GitHub, serve_github
 from tests.fakes.hub import FakeHub
@@ -57,3 +58,12 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(f"PIP_{name}", value)
     for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_CONSTRAINT", "PIP_NO_INDEX", "PIP_CERT"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session")
+def real_server() -> Path:
+    """A real llama-server that was compiled before; skips where there is none."""
+    found = sorted((default_root() / "build").glob("b11434-*/bin/llama-server"))
+    if not found:
+        pytest.skip("no llama-server of b11434 is in the cache; tests/real builds one")
+    return found[-1]

@@ -19,7 +19,7 @@ from pytest_mtp.core.source import parse_source
 from pytest_mtp.errors import CacheError
 from pytest_mtp.runtime import cache as cache_module
 from pytest_mtp.runtime.build import build
-from pytest_mtp.runtime.cache import STAMP, Cache, default_root
+from pytest_mtp.runtime.cache import STAMP, Cache
 from pytest_mtp.runtime.filesystem import network_file_system
 from pytest_mtp.runtime.models import fetch_model
 from pytest_mtp.runtime.seal import SEAL
@@ -117,14 +117,10 @@ def test_a_damaged_binary_or_model_is_said_and_made_anew_before_it_is_used(
 
 
 @pytest.mark.real
-def test_one_bit_of_a_real_llama_server_is_found_and_no_second_one_is_needed(tmp_path: Path) -> None:
-    real = next((path.parents[1] for path in default_root().glob("build/b11434-*/bin/llama-server")), None)
-    if real is None:
-        pytest.skip("no real llama-server is cached here; a run of --mtp makes one")
-
+def test_one_bit_of_a_real_llama_server_is_found_and_no_second_one_is_needed(tmp_path: Path, real_server: Path) -> None:
     def made(said: list[str]) -> Path:
         def copy(to: Path) -> None:
-            shutil.copytree(real / "bin", to / "bin", symlinks=True)
+            shutil.copytree(real_server.parent, to / "bin", symlinks=True)
 
         return Cache(tmp_path).entry("build", {"name": "b11434"}, copy, said.append, sealed=True) / "bin/llama-server"
 
@@ -133,7 +129,7 @@ def test_one_bit_of_a_real_llama_server_is_found_and_no_second_one_is_needed(tmp
     data[len(data) // 3] ^= 4
     server.write_bytes(data)
     said: list[str] = []
-    assert made(said).read_bytes() == (real / "bin" / "llama-server").read_bytes()
+    assert made(said).read_bytes() == real_server.read_bytes()
     assert "bin/llama-server is not what it was when it was made" in said[0]
     assert made(said).exists()
     assert len(said) == 1

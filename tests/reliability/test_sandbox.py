@@ -59,15 +59,6 @@ def sandbox() -> Sandbox:
         pytest.skip(str(error))
 
 
-@pytest.fixture(scope="session")
-def real_server() -> Path:
-    """A real llama-server that was compiled before; skips where there is none."""
-    found = sorted((default_root() / "build").glob("b11434-*/bin/llama-server"))
-    if not found:
-        pytest.skip("no llama-server of b11434 is in the cache; tests/real builds one")
-    return found[-1]
-
-
 @pytest.fixture
 def daemon() -> Iterator[str]:
     """How long the daemon of the nosy program sleeps, by which it is known; it ends with the test."""

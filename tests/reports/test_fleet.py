@@ -63,7 +63,7 @@ def test_the_table_of_80_columns_has_every_cell_class_and_reason() -> None:
     )
     assert "code          desk" in text
     assert "prose         mac" in text
-    assert "halo: ERROR: usage; ERROR suites/x.py - Failed: no such flag" in text
+    assert "halo: ERROR: usage; Failed: no such flag" in text
     assert "rented: box-a went away" in text
 
 

@@ -1,17 +1,20 @@
 """What an interrupted run leaves, and what the next one takes up; the servers are fake, the files are not."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pytest_mtp.core.request_table import RequestTable
 from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.side import Side
-from pytest_mtp.runtime.cache import Cache
+from pytest_mtp.runtime.cache import STAMP, Cache
 from pytest_mtp.runtime.journal import Journals
 from pytest_mtp.runtime.measure import run_campaign, run_in_turn
 from pytest_mtp.runtime.plan import Measured, Plan
@@ -100,7 +103,15 @@ def test_a_fresh_run_that_finished_nothing_leaves_what_was_there(plan_of: PlanOf
 
 
 @pytest.mark.parametrize(
-    "changes", [{"looks": (3,)}, {"replacements": 3}, {"part": "again"}], ids=["looks", "replacements", "part"]
+    "changes",
+    [
+        {"looks": (3,)},
+        {"replacements": 3},
+        {"part": "again"},
+        {"rules": {"floors": {"a": 1.1}}},
+        {"request": RequestTable(tokens=9, template="<{prompt}>", stream=True)},
+    ],
+    ids=lambda changes: next(iter(changes)),
 )
 def test_blocks_of_other_rules_are_not_taken_up(plan_of: PlanOf, cache: Cache, changes: dict[str, object]) -> None:
     interrupted(plan_of(), cache, 1)
@@ -153,7 +164,7 @@ def test_a_folder_that_cannot_be_written_is_said_and_measuring_goes_on(plan_of: 
     said: list[str] = []
     with a_run(Cache(tmp_path / "cache")) as journals:
         assert len(measured(plan_of(journals=journals), 1, progress=said.append).blocks) == 1
-    assert any("blocks are not kept for --mtp-resume" in one for one in said)
+    assert any("blocks are not kept to be resumed" in one for one in said)
 
 
 def test_an_interrupted_round_goes_on_where_it_was(plan_of: PlanOf, cache: Cache, tmp_path: Path) -> None:
@@ -190,3 +201,57 @@ def test_what_lacked_time_and_what_was_finished_before_is_kept_for_another_run(p
     with a_run(cache, resume=True) as journals:
         taken_up = next(run_campaign(plan_of(part="one", journals=journals), EVENING, until(1), silent))
     assert len(taken_up[Side.HEAD].blocks) == 1
+
+
+def tampered(cache: Cache, number: int, change: Callable[[dict[str, Any]], None]) -> None:
+    (path,) = (cache.root / "unfinished").glob(f"*/block-{number:04}.json")
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+
+
+def _as_the_first(document: dict[str, Any]) -> None:
+    document["blocks"]["head"]["index"] = 0
+
+
+def _of_another_morning(document: dict[str, Any]) -> None:
+    document["started_at"] = EVENING
+
+
+def _without_starts(document: dict[str, Any]) -> None:
+    document["blocks"]["head"]["starts"] = []
+
+
+def _without_samples(document: dict[str, Any]) -> None:
+    for start in document["blocks"]["head"]["starts"]:
+        start["samples"] = []
+
+
+@pytest.mark.parametrize("change", [_as_the_first, _of_another_morning, _without_starts, _without_samples])
+def test_a_file_that_is_not_the_block_of_its_place_is_measured_again(
+    plan_of: PlanOf, cache: Cache, change: Callable[[dict[str, Any]], None]
+) -> None:
+    before = interrupted(plan_of(), cache, 2)
+    tampered(cache, 1, change)
+    with a_run(cache, resume=True) as journals:
+        begin = next(run_campaign(plan_of(journals=journals), EVENING, until(1), silent))
+    assert begin[Side.HEAD].blocks == before.blocks[:1]
+
+
+def test_a_folder_that_is_half_removed_is_not_taken_up(plan_of: PlanOf, cache: Cache) -> None:
+    """What is discarded loses its stamp first, so that what a kill leaves of it counts for nothing."""
+    interrupted(plan_of(), cache, 2)
+    (stamp,) = (cache.root / "unfinished").glob(f"*/{STAMP}")
+    stamp.unlink()
+    with a_run(cache, resume=True) as journals:
+        begin = next(run_campaign(plan_of(journals=journals), EVENING, until(1), silent))
+    assert begin[Side.HEAD].blocks == ()
+
+
+def test_what_went_on_record_is_not_taken_up_to_be_recorded_again(plan_of: PlanOf, cache: Cache) -> None:
+    with a_run(cache) as journals:
+        measured(plan_of(journals=journals), 1)
+        journals.settle("n3")
+    with a_run(cache, resume=True) as journals:
+        begin = next(run_campaign(plan_of(journals=journals), EVENING, until(1), silent))
+    assert begin[Side.HEAD].blocks == ()

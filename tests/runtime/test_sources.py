@@ -157,8 +157,18 @@ def test_a_binary_is_named_by_its_content(fetch: Fetch, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"not executable.*chmod \+x"):
         fetch(f"bin:{binary}")
     binary.chmod(0o755)
-    digest = hashlib.sha256(binary.read_bytes()).hexdigest()
-    assert (fetch(f"bin:{binary}").path, fetch(f"bin:{binary}").identity) == (binary, f"bin-{digest[:12]}")
+    found = fetch(f"bin:{binary}")
+    assert (found.path, found.identity[:4]) == (binary, "bin-")
+    (tmp_path / "libggml.so.0").write_text("one")  # what is measured is mostly in its libraries
+    changed = fetch(f"bin:{binary}").identity
+    (tmp_path / "libggml.so.0").write_text("two")
+    (tmp_path / "server.log").write_text("is no library")
+    assert len({found.identity, changed, fetch(f"bin:{binary}").identity}) == 3
+    (tmp_path / "server.log").unlink()
+    (tmp_path / "libggml.so.0").unlink()
+    assert fetch(f"bin:{binary}").identity == found.identity
+    binary.write_text("#!/bin/sh\nexit 1\n")
+    assert fetch(f"bin:{binary}").identity != found.identity
 
 
 def test_a_binary_that_is_not_there_is_refused(fetch: Fetch, tmp_path: Path) -> None:

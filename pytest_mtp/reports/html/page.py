@@ -48,7 +48,7 @@ def page(report: RunReport, history: Sequence[Series] = (), verdict: HistoryVerd
 
     ``report`` is shown as it was judged: a stored one is to be judged again before.
     """
-    environment = _environment()
+    environment = templates()
     script = environment.get_template("script.js.j2").render()
     classes = tuple(name for judged in report.judged for name in judged.campaign.classes)
     parts = tuple(_part(judged) for judged in report.judged)
@@ -69,7 +69,8 @@ def page(report: RunReport, history: Sequence[Series] = (), verdict: HistoryVerd
     )
 
 
-def _environment() -> "Environment":
+def templates() -> "Environment":
+    """The templates of the pages; InputError where jinja2 is not installed."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:

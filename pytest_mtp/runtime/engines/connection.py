@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _CONNECT_S = 5.0
 _STATUS_S = 10.0
 _OK = 200
+MOST_BYTES = 64 * 2**20
 _KEYLESS = (401, 403)
 _SHOWN = 200
 
@@ -30,11 +31,13 @@ class Connection:
     def __init__(self, url: str, api_key: str | None = None, status_s: float = _STATUS_S) -> None:
         import httpx
 
+        from pytest_mtp.runtime.punctual import PunctualTransport
+
         self.url, self.api_key, self._status_s = url, api_key, status_s
         # Compressed events come in lumps, and a proxy of the environment has no business on the way.
         headers = {"Accept-Encoding": "identity"} | ({} if api_key is None else {"Authorization": f"Bearer {api_key}"})
         try:
-            self._http = httpx.Client(base_url=url, headers=headers, trust_env=False)
+            self._http = httpx.Client(base_url=url, headers=headers, trust_env=False, transport=PunctualTransport())
         except (httpx.InvalidURL, UnicodeError) as error:
             raise _no_address(url, error) from error
 
@@ -50,15 +53,19 @@ class Connection:
         """Whether a path answers with 200; ``False`` while nothing listens."""
         import httpx
 
+        from pytest_mtp.runtime.punctual import ending_within
+
         try:
-            return self._http.get(path, timeout=self._status_s).status_code == _OK
+            asking = self._http.stream("GET", path, timeout=self._status_s)
+            with ending_within(self._status_s), asking as response:
+                return response.status_code == _OK
         except httpx.TransportError:
             return False
 
     def look(self, path: str) -> Mapping[str, object] | None:
         """A table of JSON, or ``None`` where this server has none at that path."""
         with self._open("GET", path, self._status_s) as response:
-            body = self._whole(response, path, self._status_s)
+            body = _whole(response, path)
             if response.status_code in _KEYLESS:
                 raise _refused(response.status_code, path, body)
             return None if response.status_code != _OK else _table(body)
@@ -66,12 +73,12 @@ class Connection:
     def text(self, path: str) -> str:
         """What a path answers."""
         with self._open("GET", path, self._status_s) as response:
-            return self._good(response, path, self._status_s).decode(errors="replace")
+            return _good(response, path).decode(errors="replace")
 
     def document(self, path: str, body: object) -> Mapping[str, object]:
         """The table that a path answers to ``body``."""
         with self._open("POST", path, self._status_s, body) as response:
-            content = self._good(response, path, self._status_s)
+            content = _good(response, path)
         table = _table(content)
         if table is None:
             raise MeasureError(f"{path} answered no table of JSON: {content[:_SHOWN].decode(errors='replace')!r}.")
@@ -84,30 +91,23 @@ class Connection:
         rest = b""
         with self._open("POST", path, timeout_s, body) as response:
             if response.status_code != _OK:
-                raise _refused(response.status_code, path, self._whole(response, path, timeout_s))
-            for piece in _pieces(response, path, begin, timeout_s):
+                raise _refused(response.status_code, path, _whole(response, path))
+            for piece in _pieces(response, path):
                 came_ms = _since_ms(begin)
                 whole, rest = split_lines(rest, piece)
                 lines += [(came_ms, line) for line in whole]
         return framing(lines, rest, _since_ms(begin))
-
-    def _good(self, response: "httpx.Response", path: str, timeout_s: float) -> bytes:
-        body = self._whole(response, path, timeout_s)
-        if response.status_code != _OK:
-            raise _refused(response.status_code, path, body)
-        return body
-
-    def _whole(self, response: "httpx.Response", path: str, timeout_s: float) -> bytes:
-        return b"".join(_pieces(response, path, time.perf_counter(), timeout_s))
 
     @contextmanager
     def _open(self, method: str, path: str, timeout_s: float, body: object = None) -> "Iterator[httpx.Response]":
         """An answer whose body is yet to be read; whatever goes wrong until it is, is said in our words."""
         import httpx
 
+        from pytest_mtp.runtime.punctual import ending_within
+
         timeout = httpx.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s))
         try:
-            with self._http.stream(method, path, json=body, timeout=timeout) as response:
+            with ending_within(timeout_s), self._http.stream(method, path, json=body, timeout=timeout) as response:
                 yield response
         except httpx.ConnectError as error:
             raise ServerLate(
@@ -122,11 +122,24 @@ class Connection:
             raise MeasureError(f"The connection broke before {path} was answered: {str(error).rstrip('.')}.") from error
 
 
-def _pieces(response: "httpx.Response", path: str, begin: float, timeout_s: float) -> Iterator[bytes]:
-    """The body piece by piece; late also where pieces keep coming, one by one, for too long."""
+def _good(response: "httpx.Response", path: str) -> bytes:
+    body = _whole(response, path)
+    if response.status_code != _OK:
+        raise _refused(response.status_code, path, body)
+    return body
+
+
+def _whole(response: "httpx.Response", path: str) -> bytes:
+    return b"".join(_pieces(response, path))
+
+
+def _pieces(response: "httpx.Response", path: str) -> Iterator[bytes]:
+    """The body piece by piece, unless it has no end."""
+    size = 0
     for piece in response.iter_bytes():
-        if time.perf_counter() - begin > timeout_s:
-            raise _late(path, timeout_s)
+        size += len(piece)
+        if size > MOST_BYTES:
+            raise MeasureError(f"{path} answered more than {MOST_BYTES // 2**20} MiB, so it was not read to its end.")
         yield piece
 
 

@@ -28,6 +28,8 @@ _OF_THE_HUB = "HF_TOKEN"
 """The one key that a cell needs: gated models want it, and no server that is measured sees it."""
 
 _LINES, _LONGEST = 20, 4000
+_COLUMNS = "200"
+"""In fewer, pytest cuts off why a test failed."""
 _PACKAGE = Path(__file__).parents[2]
 # In a wheel they lie in the package, in a checkout beside it.
 _SUITES = (_PACKAGE / "suites", _PACKAGE.parent / "suites")
@@ -77,7 +79,7 @@ def command(cell: Cell, report: Path, more: Sequence[str] = ()) -> list[str]:
     about += [f"--mtp-source={cell.source}"] if cell.source else []
     about += [f"--mtp-flag-set={cell.flag_set}"] if cell.flag_set else []
     return [
-        *(sys.executable, "-m", "pytest", *chosen, "-q", "-p", "no:cacheprovider", "-p", "no:xdist"),
+        *(sys.executable, "-m", "pytest", *chosen, "-q", "-ra", "-p", "no:cacheprovider", "-p", "no:xdist"),
         # Baselines are those of the folder that the node works in.
         f"--rootdir={Path.cwd()}",
         "--mtp" if cell.kind == CPU else "--mtp-gpu",
@@ -96,7 +98,7 @@ def suites() -> Path:
 def cell_environment() -> dict[str, str]:
     """What the pytest of a cell sees of our environment."""
     token = os.environ.get(_OF_THE_HUB)
-    return trusted_environment(_PASSED, {} if token is None else {_OF_THE_HUB: token})
+    return trusted_environment(_PASSED, {"COLUMNS": _COLUMNS} | ({} if token is None else {_OF_THE_HUB: token}))
 
 
 def now() -> str:

@@ -5,6 +5,7 @@ not what it should be is left out and named.
 """
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ from pytest_mtp.runtime.store import load_report
 MOST_JOBS = 256
 """GitHub starts no more of one matrix."""
 
+_SLACK_MINUTES = 15
+"""Of a job over its cell, which ends by itself and leaves a result."""
 _MOST_FILES = 10_000
 _MEND = "It was left out; see that the job uploaded what `pytest-mtp fleet run` wrote."
 _NOT_RESULTS = frozenset({"manifest.json"})
@@ -32,7 +35,13 @@ def matrix(cells: Sequence[Cell]) -> str:
     if len(cells) > MOST_JOBS:
         raise InputError(f"GitHub starts at most {MOST_JOBS} jobs of a matrix, these are {len(cells)}: plan fewer.")
     jobs = [
-        {"cell": one.id, "machine": one.machine, "kind": one.kind, "name": one.name, "minutes": round(one.minutes)}
+        {
+            "cell": one.id,
+            "machine": one.machine,
+            "kind": one.kind,
+            "name": one.name,
+            "timeout_minutes": math.ceil(one.minutes) + _SLACK_MINUTES,
+        }
         for one in cells
     ]
     return json.dumps({"include": jobs})

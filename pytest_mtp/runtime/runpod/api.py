@@ -56,7 +56,7 @@ class Api:
     key: Secret
     say: Progress
     base: str = field(default_factory=lambda: BASE)
-    pace: Pace = PACE
+    pace: Pace = field(default_factory=lambda: PACE)
     _http: Any = None
 
     def __enter__(self) -> Self:

@@ -58,10 +58,9 @@ class Work:
         ``meanwhile`` is called after every look. PodLost where the pod dies or falls silent.
         """
         self._last_heard = time.monotonic()
-        end = self.lease.paid_until - self.lease.api.pace.reserve_s
         while (look := self._look()) is None or look.status is None:
             meanwhile()
-            if time.monotonic() > end:
+            if time.monotonic() > self.lease.paid_until - self.lease.api.pace.reserve_s:
                 self.stop()
                 return None
             if look is None or not look.lines:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from pytest_mtp.runtime.sources.git_command import commit_of, run_git
 
 _DIGITS = 12
 _SHORT = 7
+_LIBRARY = re.compile(r"\.(so|dylib)(\.|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +43,22 @@ class BinFetcher:
     """``bin:PATH``: a llama-server that somebody else compiled."""
 
     def fetch(self, spec: SourceSpec, cache: Cache, progress: Progress) -> Source:
-        """Find the binary and hash it."""
+        """Find the binary and hash it, and the libraries beside it: what is measured is mostly in those."""
         binary = _place(spec.location)
         if not _is_file(binary):
             raise SourceError(f"There is no file {binary}; give the path of a llama-server as bin:PATH.")
         if not os.access(binary, os.X_OK):
             raise SourceError(f"{binary} is not executable; give a llama-server as bin:PATH, or run: chmod +x {binary}")
-        with binary.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()[:_DIGITS]
+        digest = _program_digest(binary)[:_DIGITS]
         return Source(kind=spec.kind, path=binary, identity=f"bin-{digest}", label=f"{binary.name} {digest[:_SHORT]}")
+
+
+def _program_digest(binary: Path) -> str:
+    found = hashlib.sha256()
+    for path in (binary, *sorted(one for one in binary.resolve().parent.iterdir() if _LIBRARY.search(one.name))):
+        with path.open("rb") as file:
+            found.update(hashlib.file_digest(file, "sha256").digest())
+    return found.hexdigest()
 
 
 def _place(location: str) -> Path:
