@@ -67,9 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Do what was asked; SIGTERM and a closed terminal delete the pod as Ctrl-C does."""
-    from pytest_mtp.runtime.interrupt import sigterm_as_ctrl_c
+    from pytest_mtp.runtime.runpod.heed import heeding_signals
 
-    with sigterm_as_ctrl_c():
+    with heeding_signals():
         status: int = parsed.act(parsed)
         return status
 
@@ -230,7 +230,7 @@ def _rented(wish: _Wish, purpose: str) -> Iterator["Lease"]:
         _agree(able, wish)
         with leased(api, records, wish.order, able, wish.budget, purpose) as lease:
             yield lease
-        _tell(f"It took about {usd(lease.spent_usd)}.")
+        _tell(f"Spent by the list price: {usd(lease.spent_usd)}.")
 
 
 def _offers(wish: _Wish, api: "Api") -> tuple["Offer", ...]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_mtp.runtime.offspring import end_offspring
 from tests.fakes.runpod import FakePod, RunPod
 from tests.fakes.sshd import Sshd, serve_ssh
 
@@ -32,6 +33,12 @@ class Machine:
     environ: Path
     """What the container's first process has as its variables."""
 
+    def end_job(self) -> None:
+        """End what a pod that is gone would no longer run: here the machine stays."""
+        pid = self.folder / "pid"
+        if pid.exists():
+            end_offspring(int(pid.read_text()))
+
 
 @contextmanager
 def serve_machine(peer: RunPod, folder: Path) -> Iterator[Machine]:
@@ -51,4 +58,7 @@ def serve_machine(peer: RunPod, folder: Path) -> Iterator[Machine]:
             machine.environ.write_text("".join(pairs))
 
         peer.on_create = moved_in
-        yield machine
+        try:
+            yield machine
+        finally:
+            machine.end_job()

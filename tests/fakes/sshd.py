@@ -17,8 +17,8 @@ import pytest
 _PATIENCE_S = 30.0
 _PROGRAMS = ("ssh", "ssh-keygen", "rsync")
 _OF_THE_POD = (
-    "bash", "cat", "chmod", "cp", "curl", "date", "dirname", "env", "head", "mkdir", "mv", "python3", "rsync", "setsid",
-    "sh", "sleep", "tail", "touch",
+    "bash", "cat", "chmod", "cp", "curl", "date", "dirname", "env", "head", "mkdir", "mv", "python3", "rm", "rsync",
+    "setsid", "sh", "sleep", "tail", "touch",
 )  # fmt: skip
 """What an image has of all that may be on this machine, so that ninja and ccache lack there."""
 

@@ -47,7 +47,7 @@ trap 'exit {stopped}' TERM INT HUP
 _GRACE = "  (export RUNPOD_API_KEY; sleep {grace_s}; {loop}) </dev/null >/dev/null 2>&1 &\n"
 
 _SET_UP = """
-export DEBIAN_FRONTEND=noninteractive CCACHE_DIR=${{CCACHE_DIR:-{workspace}/ccache}}
+export DEBIAN_FRONTEND=noninteractive PYTHONUNBUFFERED=1 CCACHE_DIR=${{CCACHE_DIR:-{workspace}/ccache}}
 if ! command -v ninja >/dev/null || ! command -v ccache >/dev/null; then
   echo 'Installing ninja and ccache.'
   apt-get update -qq
@@ -122,6 +122,11 @@ def script(job: Job) -> str:
     set_up = _SET_UP.format(package=shlex.quote(job.package), results=RESULTS, workspace=WORKSPACE)
     run = _RUN.format(words=told, told=shlex.quote(f"Running {told}")) if job.words else "\nbegan=yes\necho 'Ready.'\n"
     return head + set_up + run
+
+
+def prepare_words(job: Job) -> str:
+    """Shell words that make the folder, without the end of an earlier job in it."""
+    return f"mkdir -p {shlex.quote(job.folder)} && rm -f {shlex.quote(job.path(STATUS))} {shlex.quote(job.path(LOG))}"
 
 
 def start_words(job: Job) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from pytest_mtp.core.runpod.refusal import RentalError
 from pytest_mtp.errors import SettingsError
 from pytest_mtp.runtime.child import child_environment, run_text
+from pytest_mtp.runtime.runpod.heed import check_interrupted
 
 ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_*", "TMPDIR")
 """What ssh, ssh-keygen and rsync see; no agent, and no key of anything."""
@@ -34,6 +35,7 @@ def make_key_pair(folder: Path) -> str:
             made = run_text(words, child_environment(ENVIRONMENT), timeout_s=_PATIENCE_S)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise RentalError(f"ssh-keygen makes no key: {error}. Nothing was rented.") from error
+        check_interrupted()
         if made.returncode != 0:
             raise RentalError(f"ssh-keygen makes no key in {folder}: {made.stderr.strip()}. Nothing was rented.")
     return public.read_text(encoding="ascii").strip()

@@ -11,6 +11,7 @@ from pytest_mtp.core.runpod.ssh_words import Way
 from pytest_mtp.errors import InputError
 from pytest_mtp.runtime.child import Finished, child_environment, run_text
 from pytest_mtp.runtime.process import spawn, stop
+from pytest_mtp.runtime.runpod.heed import check_interrupted
 from pytest_mtp.runtime.runpod.key_pair import ENVIRONMENT
 
 UNREACHED = 255
@@ -51,6 +52,7 @@ def tunnelled(way: Way, local_port: int, port: int, log: Path) -> Iterator[subpr
     """A port of loopback here that is one of the pod's loopback, for the block."""
     process = spawn(way.tunnel(local_port, port), log, child_environment(ENVIRONMENT))
     try:
+        check_interrupted()
         yield process
     finally:
         stop(process)
@@ -58,11 +60,13 @@ def tunnelled(way: Way, local_port: int, port: int, log: Path) -> Iterator[subpr
 
 def _run(command: Sequence[str], timeout_s: float) -> Finished:
     try:
-        return run_text(command, child_environment(ENVIRONMENT), timeout_s=timeout_s)
+        finished = run_text(command, child_environment(ENVIRONMENT), timeout_s=timeout_s)
     except subprocess.TimeoutExpired:
-        return Finished(UNREACHED, "", f"no end within {timeout_s:.0f} s")
+        finished = Finished(UNREACHED, "", f"no end within {timeout_s:.0f} s")
     except OSError as error:
         raise RentalError(f"{command[0]} cannot be started: {error.strerror}. Install it.") from error
+    check_interrupted()
+    return finished
 
 
 def _checked(finished: Finished, what: str) -> None:

@@ -8,7 +8,16 @@ from pathlib import Path
 from pytest_mtp.core.runpod.look import Look, parse_look
 from pytest_mtp.core.runpod.pod import DEAD
 from pytest_mtp.core.runpod.refusal import PodLost, Reason, Refused, RentalError
-from pytest_mtp.core.runpod.script import RESULTS, SCRIPT, Job, look_words, script, start_words, stop_words
+from pytest_mtp.core.runpod.script import (
+    RESULTS,
+    SCRIPT,
+    Job,
+    look_words,
+    prepare_words,
+    script,
+    start_words,
+    stop_words,
+)
 from pytest_mtp.core.runpod.ssh_words import Way
 from pytest_mtp.runtime.runpod.lease import Lease
 from pytest_mtp.runtime.runpod.shell import Shell
@@ -45,7 +54,7 @@ class Work:
         """Enter the pod, and start the job there; ``package`` is a file that it installs."""
         self._enter()
         shell, folder = self.shell, self.lease.records.place(self.lease.record.name)
-        shell.checked(f"mkdir -p {self.job.folder}")
+        shell.checked(prepare_words(self.job))
         if package is not None:
             shell.send(package, self.job.path(package.name))
         write_text(folder / SCRIPT, script(self.job))

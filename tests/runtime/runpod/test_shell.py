@@ -46,7 +46,7 @@ def test_ssh_and_the_pod_see_no_key_and_no_agent(way: Way, monkeypatch: pytest.M
     monkeypatch.setenv("RUNPOD_API_KEY", KEY)
     monkeypatch.setenv("HF_TOKEN", KEY)
     monkeypatch.setenv("SSH_AUTH_SOCK", str(tmp_path / "agent"))
-    monkeypatch.setenv("LANG", KEY.lower())  # what may pass does, so that the others are seen not to
+    monkeypatch.setenv("LANG", "xx_MARK.UTF-8")  # what may pass does, so that the others are seen not to
     spy = tmp_path / "programs"
     spy.mkdir()
     for name in ("ssh", "rsync"):
@@ -59,7 +59,7 @@ def test_ssh_and_the_pod_see_no_key_and_no_agent(way: Way, monkeypatch: pytest.M
         seen = (tmp_path / f"{name}.env").read_text()
         assert KEY not in seen
         assert "SSH_AUTH_SOCK" not in seen
-        assert KEY.lower() in seen
+        assert "xx_MARK.UTF-8" in seen
 
 
 def test_a_pod_that_lets_nobody_in_is_unreached(machine: Machine, way: Way) -> None:

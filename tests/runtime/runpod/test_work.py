@@ -1,11 +1,9 @@
 """A job in a pod that is up, through a real sshd and a real shell: set up, followed, stopped, lost."""
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 
 from pytest_mtp.core.runpod.refusal import PodLost, RentalError
@@ -35,9 +33,8 @@ def lease(machine: Machine, rent: Rent) -> Iterator[Lease]:
 
 
 @pytest.fixture
-def begin(lease: Lease, machine: Machine, log: list[str]) -> Iterator[Begin]:
-    """Start some words of Python; what is left of them in the end is ended."""
-    began: list[Work] = []
+def begin(lease: Lease, machine: Machine, log: list[str]) -> Begin:
+    """Start some words of Python."""
 
     def start(*words: str, grace_s: int | None = None, **more: object) -> Work:
         machine.folder.mkdir(exist_ok=True)
@@ -51,17 +48,11 @@ def begin(lease: Lease, machine: Machine, log: list[str]) -> Iterator[Begin]:
             environ=str(machine.environ),
         )
         work = Work(lease, job, log.append)
-        began.append(work)
         _beside(machine)
         work.begin(**more)  # type: ignore[arg-type]  # of a test
         return work
 
-    yield start
-    for pid in (machine.folder / "pid").read_text().split() if began else ():
-        for one in psutil.process_iter():
-            with_it = psutil.pid_exists(one.pid) and os.getsid(one.pid) == int(pid)
-            if with_it:
-                one.kill()
+    return start
 
 
 def _beside(machine: Machine) -> None:
@@ -178,8 +169,9 @@ def test_a_pod_that_somebody_deleted_is_lost(begin: Begin, peer: RunPod, machine
 def test_a_pod_that_falls_silent_is_lost(begin: Begin, lease: Lease, machine: Machine) -> None:
     work = begin(ENDLESS)
     lease.api.pace = replace(lease.api.pace, silence_s=0.0)
+    machine.sshd.authorized.write_text("")
     with pytest.raises(PodLost, match="has not answered for"):
-        work.follow(lambda: machine.sshd.authorized.write_text("") and None)
+        work.follow()
 
 
 def test_a_connection_that_breaks_for_a_while_loses_nothing(begin: Begin, machine: Machine, log: list[str]) -> None:
