@@ -8,6 +8,7 @@ import pytest
 from pytest_mtp.commands import tune
 from pytest_mtp.core.recheck import recheck
 from pytest_mtp.core.server_spec import Arm
+from pytest_mtp.core.suites.draft_depth import depth
 from pytest_mtp.runtime.store import load_report
 from tests.real.conftest import SMALL
 
@@ -33,5 +34,6 @@ def test_a_sweep_is_measured_shown_and_written(
     campaigns = {one.name: one.campaign for one in study.variants}
     assert [len(one.valid) for one in campaigns.values()] == [2, 2]
     for name, campaign in campaigns.items():
-        assert name in campaign.valid[0].start(Arm.MTP).command
-        assert name not in campaign.valid[0].start(Arm.PLAIN).command
+        n_max, _ = depth(name)
+        assert f"--spec-draft-n-max {n_max} " in campaign.valid[0].start(Arm.MTP).command
+        assert "--spec-draft" not in campaign.valid[0].start(Arm.PLAIN).command
