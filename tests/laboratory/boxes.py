@@ -46,11 +46,12 @@ class Cluster:
         self._start("scheduler", "dask_scheduler", words)
         self.wait("scheduler", file.exists)
 
-    def start_box(self, name: str, *kinds: str, cards: int = 1) -> None:
-        """A box with so many cards of each kind; it joins by and by."""
+    def start_box(self, name: str, *kinds: str, cards: int = 1, host: str = "127.0.0.1") -> None:
+        """A box with so many cards of each kind; it joins by and by. Without ``--host`` it would listen everywhere."""
         resources = ",".join(f"{kind.replace(' ', '_')}={cards}" for kind in kinds)
         words = [self.address, "--name", name, "--nworkers", "1", "--nthreads", str(cards), "--no-nanny"]
-        words += ["--memory-limit", "0", "--resources", resources, "--no-dashboard", "--death-timeout", "60"]
+        words += ["--memory-limit", "0", "--resources", resources, "--death-timeout", "60"]
+        words += ["--no-dashboard", "--dashboard-address", "127.0.0.1:0", *(["--host", host] if host else [])]
         words += ["--local-directory", str(self.folder / name / "dask")]
         self._start(name, "dask_worker", words)
 

@@ -29,6 +29,7 @@ from pytest_mtp.runtime.store import write_json
 from tests.laboratory.acts import Span, as_cpu, overlaps, spans
 from tests.laboratory.boxes import ROOT, Cluster, cluster
 from tests.laboratory.kills import PROFILE
+from tests.runtime.fleet.cells import cell_of, hangs, server_that
 
 BOXES = {
     "tower": "RTX 3090",
@@ -135,8 +136,8 @@ def a_night(trial: Trial) -> None:
     trial.promise("what ran when the controller was killed was taken up, not run twice", len(running), kept=not twice)
     trial.boxes.resume("desk")
     woke_s = trial.wait("the box that woke leaves", lambda: trial.boxes.running["desk"].poll() is not None)
-    left = trial.wait("its pytest ends", lambda: not trial.left("desk"))
-    trial.promise("the hung box, woken, leaves with its pytest", f"within {woke_s + left:.0f} s", kept=True)
+    left_s = trial.wait("nothing of it is left", lambda: not trial.left("desk"))
+    trial.promise("the hung box, woken, leaves by itself", f"within {woke_s + left_s:.1f} s", kept=True)
 
 
 def _killed(trial: Trial, box: str) -> str:
@@ -192,6 +193,24 @@ def a_last_twin(trial: Trial) -> None:
     result = trial.results(manifest)[cell.id]
     lost = (result.status, result.report, status) == (17, None, 17)
     trial.promise("a cell whose last twin died is lost: 17, no regression", result.said, kept=lost)
+
+
+def a_box_that_wakes(trial: Trial) -> None:
+    """A box hangs while its cell's pytest waits for a server, and wakes when the run is over."""
+    up = trial.boxes.folder / "up"
+    server = server_that(hangs(up), trial.boxes.folder / "server-that-hangs")
+    manifest = trial.planned("wakes", cell_of(server, kind="RTX 4090"))
+    with trial.controller(manifest) as controller:
+        trial.wait("its server is up", lambda: up.exists() and bool(up.read_text()))
+        trial.boxes.halt("cellar")
+        noticed_s = trial.wait("the run ends", lambda: controller.poll() is not None)
+    (result,) = trial.results(manifest).values()
+    lost = (result.status, controller.returncode) == (17, 17) and "silent for" in result.said
+    trial.promise("a box that hangs is noticed", f"{result.said} The run ended after {noticed_s:.0f} s", kept=lost)
+    before = len(trial.left("cellar"))
+    trial.boxes.resume("cellar")
+    ended_s = trial.wait("all of it ends", lambda: not trial.left("cellar"))
+    trial.promise("the pytest of a box that woke ends", f"{before} processes, {ended_s:.0f} s", kept=before > 0)
 
 
 def table(found: tuple[Span, ...], gone: dict[str, float]) -> Iterator[str]:
@@ -250,7 +269,7 @@ def main() -> int:
         executor = DaskCluster(address=boxes.address)
         trial.wait("all boxes join", lambda: sum(executor.capacity().values()) == len(BOXES))
         try:
-            for scene in (an_absent_kind, a_night, a_last_twin):
+            for scene in (an_absent_kind, a_night, a_last_twin, a_box_that_wakes):
                 scene(trial)
             _disjoint(trial)
         except (AssertionError, KeyError, subprocess.TimeoutExpired):

@@ -2,9 +2,10 @@
 
 import ipaddress
 import re
+import socket
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from distributed.security import Security
 
 _ADDRESS = re.compile(r"(?P<scheme>tcp|tls)://(?:\[(?P<six>[0-9A-Fa-f:]+)]|(?P<host>[^:/\[\]]+)):(?P<port>\d+)")
+_KNOCK_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,7 @@ class DaskCluster:
     act: Callable[[str], str] = run_cell
     """What the boxes call, importable there: JSON of a cell in, JSON of its result out."""
 
-    connect_s: float = 15.0
+    connect_s: float = 30.0
 
     def __post_init__(self) -> None:
         _check(self.address, self.certificates)
@@ -89,23 +91,27 @@ class DaskCluster:
 
     @contextmanager
     def _client(self) -> "Iterator[Client]":
-        distributed = _distributed()
+        dask = _dask()
+        with dask.config.set({"distributed.comm.timeouts.connect": self.connect_s}), self._connected() as client:
+            for door in client.run_on_scheduler(doors):
+                _check_door(door)
+                _check_bound(door)
+            yield client
+
+    def _connected(self) -> "Client":
+        from distributed import Client
+        from distributed.versions import VersionMismatchWarning
+
         with warnings.catch_warnings():
             # Boxes of another Python are welcome: what is sent is a name and a text.
-            warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
+            warnings.simplefilter("ignore", VersionMismatchWarning)
             try:
-                client = distributed.Client(
-                    self.address, security=self._security(), timeout=self.connect_s, set_as_default=False
-                )
+                return Client(self.address, security=self._security(), timeout=self.connect_s, set_as_default=False)
             except (OSError, ValueError, TypeError, RuntimeError) as error:
                 raise FleetError(
                     f"No scheduler answers at {self.address}: {error!s:.300}. Start one with `dask scheduler`; with "
                     "TLS, give it certificates of the same authority."
                 ) from error
-        with client:
-            for door in client.run_on_scheduler(doors):
-                _check_door(door)
-            yield client
 
     def _security(self) -> "Security | None":
         from distributed.security import Security
@@ -136,11 +142,35 @@ def _check(address: str, certificates: Certificates | None) -> None:
 def _check_door(address: str) -> None:
     """SettingsError where others than this machine come in without a certificate."""
     found = _ADDRESS.fullmatch(address)
-    if found is None or (found["scheme"] == "tcp" and not _loopback(found["six"] or found["host"])):
+    if found is not None and found["scheme"] == "tls":
+        return
+    if found is None or not _loopback(found["six"] or found["host"]):
         raise SettingsError(
             f"{address} is open: without TLS, whoever reaches that port runs code on every box. Start scheduler and "
             "workers with certificates (docs/fleet.md says how), and give --tls-ca, --tls-cert and --tls-key."
         )
+
+
+def _check_bound(door: str) -> None:
+    """SettingsError where what says that it is on loopback answers on this machine's other addresses too."""
+    found = _ADDRESS.fullmatch(door)
+    if found is None or found["scheme"] == "tls":
+        return
+    for host in _own_addresses():
+        with suppress(OSError), socket.create_connection((host, int(found["port"])), timeout=_KNOCK_S):
+            raise SettingsError(
+                f"{door} listens on {host} as well, without TLS: whoever reaches that port runs code here. Start that "
+                "`dask worker` or `dask scheduler` with --host 127.0.0.1, or all of them with certificates."
+            )
+
+
+def _own_addresses() -> list[str]:
+    """Where other machines reach this one."""
+    import psutil
+
+    families = {socket.AF_INET, socket.AF_INET6}
+    told = [one for cards in psutil.net_if_addrs().values() for one in cards if one.family in families]
+    return [one.address for one in told if not _loopback(one.address.partition("%")[0])]
 
 
 def _loopback(host: str) -> bool:
@@ -150,9 +180,10 @@ def _loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _distributed() -> Any:
+def _dask() -> Any:
     try:
-        import distributed
+        import dask.config
+        import distributed  # noqa: F401 - Dask may be there without it
     except ImportError as error:
         raise SettingsError("The executor dask needs Dask: install pytest-mtp[fleet].") from error
-    return distributed
+    return dask

@@ -110,7 +110,7 @@ class Shift:
     def _look(self) -> tuple[Box, ...]:
         """The boxes that live; what others had is lost."""
         seen = self.client.run_on_scheduler(told, list(self._flying))
-        boxes = _boxes(seen["boxes"])
+        boxes = boxes_from(seen["boxes"])
         gone = self._hung(boxes)
         for address in gone:
             self.client.run_on_scheduler(evict, address)
@@ -219,10 +219,11 @@ class Shift:
 
 def boxes_of(client: "Client") -> tuple[Box, ...]:
     """The workers of this moment."""
-    return _boxes(client.run_on_scheduler(told, [])["boxes"])
+    return boxes_from(client.run_on_scheduler(told, [])["boxes"])
 
 
-def _boxes(seen: Iterable[Mapping[str, Any]]) -> tuple[Box, ...]:
+def boxes_from(seen: Iterable[Mapping[str, Any]]) -> tuple[Box, ...]:
+    """What the scheduler told, with kinds as cells name them."""
     return tuple(
         Box(
             address=one["address"],

@@ -284,7 +284,7 @@ def test_a_scheduler_that_goes_away_is_said(tmp_path: Path) -> None:
     with cluster(tmp_path) as found:
         (tmp_path / "gates").mkdir()
         found.start_box("box", "X")
-        executor = DaskCluster(address=found.address, act=at_the_gate, patience=SOON)
+        executor = DaskCluster(address=found.address, act=at_the_gate, patience=SOON, connect_s=3)
         found.wait("box", lambda: executor.capacity() == {"X": 1})
         cell = cell_of("/bin/false", kind="X")
         gate = gate_of(tmp_path, cell)
@@ -299,6 +299,12 @@ def test_a_scheduler_that_goes_away_is_said(tmp_path: Path) -> None:
 def test_no_scheduler_is_said() -> None:
     with pytest.raises(FleetError, match=r"No scheduler answers at tcp://127\.0\.0\.1:9"):
         DaskCluster(address="tcp://127.0.0.1:9", connect_s=1).capacity()
+
+
+def test_without_dask_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(SettingsError, match=r"install pytest-mtp\[fleet\]"):
+        DaskCluster(address="tcp://127.0.0.1:9").capacity()
 
 
 @pytest.mark.parametrize(
@@ -317,6 +323,18 @@ def test_no_scheduler_is_said() -> None:
 def test_off_loopback_nobody_is_met_without_certificates(address: str, why: str) -> None:
     with pytest.raises(SettingsError, match=why):
         DaskCluster(address=address)
+
+
+def test_a_box_that_listens_for_others_too_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    """As Dask does by itself, while it says that it is at 127.0.0.1."""
+    with cluster(tmp_path) as found:
+        executor = DaskCluster(address=found.address, act=at_once)
+        assert executor.capacity() == {}
+        found.start_box("box", "X", host="")
+        log = tmp_path / "box" / "log"
+        found.wait("box", lambda: "Registered to" in log.read_text())
+        with pytest.raises(SettingsError, match=r"tcp://127\.0\.0\.1:\d+ listens on .* as well.*--host 127\.0\.0\.1"):
+            executor.capacity()
 
 
 def test_certificates_are_not_silently_left_unused(tmp_path: Path) -> None:
