@@ -19,6 +19,7 @@ from pytest_mtp.core.server_spec import Arm, ServerSpec, Speculation
 from pytest_mtp.errors import MeasureError, ServerDied, ServerImposter, ServerLate
 from pytest_mtp.runtime.process import server_environment, spawn, stop, tail
 from pytest_mtp.runtime.server import Server, serve
+from tests.offspring import children
 
 REQUEST = Request(prompt="Hi", n_predict=8, timeout_s=30)
 Serve = Callable[..., Server]
@@ -46,10 +47,6 @@ def start(serve_once: Life) -> Iterator[Serve]:
     """Start such a server; it ends with the test."""
     with ExitStack() as stack:
         yield lambda *words, **settings: stack.enter_context(serve_once(*words, **settings))
-
-
-def children() -> list[psutil.Process]:
-    return psutil.Process().children(recursive=True)
 
 
 @pytest.mark.parametrize("speculation", [None, Speculation(n_max=3)])

@@ -15,6 +15,7 @@ from pytest_mtp.core.server_spec import Arm, ServerSpec, Speculation
 from pytest_mtp.errors import FlagError, ServerDied, ServerImposter, ServerLate
 from pytest_mtp.runtime.engines.protocol import Running
 from pytest_mtp.runtime.engines.vllm_launch import Launched, serve_vllm
+from tests.offspring import children
 
 REQUEST = Request(prompt="how is the sea", n_predict=7, timeout_s=10)
 SPEC = ServerSpec(model="org/model", ctx=4096, gpu_layers=99, speculation=Speculation(n_max=2))
@@ -39,10 +40,6 @@ def life(tmp_path: Path) -> Life:
         return serve_vllm(binary, spec, tmp_path / "server", start_timeout_s=timeout_s)
 
     return run
-
-
-def children() -> list[psutil.Process]:
-    return psutil.Process().children(recursive=True)
 
 
 def running(server: Launched) -> Running:
