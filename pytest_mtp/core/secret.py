@@ -11,7 +11,7 @@ _WORDS = frozenset(
 _PARTS = re.compile("TOKEN(?!IZ)|SECRET|PASSW|APIKEY|ACCESSKEY|BEARER|CONNECTION_STRING|_PWD")
 _BEARER = "bearer-token="
 # Git numbers the names of settings so; they are its own, and it alone is given them. A socket is no key.
-_NO_SECRET = re.compile(r"GIT_CONFIG_KEY_\d+|SSH_AUTH_SOCK")
+_NO_SECRET = re.compile(r"GIT_CONFIG_(KEY|VALUE)_\d+|SSH_AUTH_SOCK")
 
 _LOGIN = re.compile(r"(?<=//)[^/\s'\"]+@(?=[^\s@'\"])")
 _SHAPES = re.compile(r"\b(?:gh[opsur]_|github_pat_|glpat-|hf_|rpa_|AKIA)[A-Za-z0-9_-]{16,}")
@@ -36,7 +36,8 @@ def names_secret(name: str) -> bool:
 
 def is_secret(name: str, value: str) -> bool:
     """Whether a variable holds a key, by its name or by the shape of what it says."""
-    return names_secret(name) or _SHAPES.search(value) is not None or _BEARER in value
+    told = _SHAPES.search(value) is not None or _BEARER in value
+    return names_secret(name) or (told and _NO_SECRET.fullmatch(name) is None)
 
 
 def holds_login(name: str, value: str) -> bool:
