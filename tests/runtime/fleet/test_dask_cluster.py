@@ -5,8 +5,10 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -23,6 +25,8 @@ from tests.runtime.fleet.cells import cell_of, hangs, server_that
 pytest.importorskip("distributed", reason="the extra fleet is not installed")
 
 SOON = Patience(silent_s=30, overdue_s=120, homeless_s=1, turn_s=0.1)
+
+_MOST_S = 60
 
 Told = list[tuple[str, State, str]]
 
@@ -41,16 +45,21 @@ class Run:
 
     def __init__(self, executor: DaskCluster, cells: list[Cell]) -> None:
         self.told: Told = []
-        self.closed = threading.Event()
-        self._pool = ThreadPoolExecutor(1)
-        self._results: Future[list[CellResult]] = self._pool.submit(self._run, executor, cells)
+        self._results: Future[list[CellResult]] = Future()
+        # It may not end, where what is tested is broken, and is not waited for.
+        threading.Thread(target=self._run, args=(executor, cells), daemon=True).start()
 
-    def _run(self, executor: DaskCluster, cells: list[Cell]) -> list[CellResult]:
-        return list(executor.run(cells, lambda cell, state, box: self.told.append((cell.id, state, box))))
+    def _run(self, executor: DaskCluster, cells: list[Cell]) -> None:
+        try:
+            self._results.set_result(list(executor.run(cells, self._heard)))
+        except BaseException as error:
+            self._results.set_exception(error)
+
+    def _heard(self, cell: Cell, state: State, box: str) -> None:
+        self.told.append((cell.id, state, box))
 
     def results(self) -> dict[str, CellResult]:
-        with self._pool:
-            return {one.cell: one for one in self._results.result(100)}
+        return {one.cell: one for one in self._results.result(_MOST_S)}
 
     def of(self, cell: Cell) -> list[tuple[State, str]]:
         return [(state, box) for one, state, box in self.told if one == cell.id]
@@ -95,6 +104,25 @@ class Fleet:
         return path
 
 
+@contextmanager
+def held(gate: Path) -> Iterator[None]:
+    """From when a box has the cell of this gate, until the end of the block."""
+    deadline = time.monotonic() + _MOST_S
+    while (writing := _opened(gate)) is None:
+        assert time.monotonic() < deadline, "no box began the cell"
+    try:
+        yield
+    finally:
+        os.close(writing)
+
+
+def _opened(gate: Path) -> int | None:
+    try:
+        return os.open(gate, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:  # nobody reads it yet
+        return None
+
+
 def test_every_cell_comes_back_from_a_box_of_its_kind_one_at_a_time(fleet: Fleet) -> None:
     kinds = [f"{letter} {fleet.kind}" for letter in "abc"]
     for kind in kinds:
@@ -114,7 +142,7 @@ def test_a_box_with_two_cards_takes_two_cells_at_once(fleet: Fleet) -> None:
     first, second, third = cells_of(fleet.kind, 3)
     gates = [fleet.gate(first), fleet.gate(second)]
     run = Run(fleet.executor(act=at_the_gate), [first, second, third])
-    with gates[0].open("w"), gates[1].open("w"):  # each waits until its cell is there
+    with held(gates[0]), held(gates[1]):
         assert len(run.of(third)) == 0
     assert len(run.results()) == 3
 
@@ -124,7 +152,7 @@ def test_the_cell_of_a_box_that_dies_is_run_again_on_its_twin(fleet: Fleet) -> N
     cell = cells_of(fleet.kind, 1)[0]
     gate = fleet.gate(cell)
     run = Run(fleet.executor(act=at_the_gate), [cell])
-    with gate.open("w"):
+    with held(gate):
         first = box_of(cell, fleet.folder)
         gate.unlink()  # nothing holds up its twin
         fleet.boxes.kill(first)
@@ -144,7 +172,7 @@ def test_a_cell_whose_last_twin_is_gone_is_lost_and_no_regression(fleet: Fleet) 
     cell = cells_of(fleet.kind, 1)[0]
     gate = fleet.gate(cell)
     run = Run(fleet.executor(act=at_the_gate), [cell])
-    with gate.open("w"):
+    with held(gate):
         fleet.boxes.kill(box_of(cell, fleet.folder))
     result = run.results()[cell.id]
     assert (result.status, result.report, result.state) == (17, None, State.LOST)
@@ -156,7 +184,7 @@ def test_a_box_that_joins_takes_what_a_lost_one_left(fleet: Fleet) -> None:
     cell = cells_of(fleet.kind, 1)[0]
     gate = fleet.gate(cell)
     run = Run(fleet.executor(act=at_the_gate, patience=Patience(homeless_s=90, turn_s=0.1)), [cell])
-    with gate.open("w"):
+    with held(gate):
         gate.unlink()
         fleet.boxes.kill(box_of(cell, fleet.folder))
         fleet.boxes.start_box(f"second {fleet.kind}", fleet.kind)
@@ -168,7 +196,7 @@ def test_a_box_that_hangs_is_noticed_and_its_cell_run_on_a_twin(fleet: Fleet) ->
     cell = cells_of(fleet.kind, 1)[0]
     gate = fleet.gate(cell)
     run = Run(fleet.executor(act=at_the_gate, patience=Patience(silent_s=4, homeless_s=60, turn_s=0.1)), [cell])
-    with gate.open("w"):
+    with held(gate):
         hung = box_of(cell, fleet.folder)
         gate.unlink()
         fleet.boxes.halt(hung)
@@ -236,7 +264,7 @@ def test_what_a_killed_controller_had_sent_goes_on_and_is_taken_up(fleet: Fleet)
     fleet.start("box")
     running, waiting = cells_of(fleet.kind, 2)
     gate = fleet.gate(running)
-    with controller(fleet, "at_the_gate", running, waiting) as first, gate.open("w"):
+    with controller(fleet, "at_the_gate", running, waiting) as first, held(gate):
         first.kill()
         first.wait()
         run = Run(fleet.executor(act=at_the_gate), [running, waiting])
@@ -290,7 +318,7 @@ def test_a_scheduler_that_goes_away_is_said(tmp_path: Path) -> None:
         gate = gate_of(tmp_path, cell)
         os.mkfifo(gate)
         run = Run(executor, [cell])
-        with gate.open("w"):
+        with held(gate):
             found.kill("scheduler")
             with pytest.raises(FleetError, match="went away"):
                 run.results()
