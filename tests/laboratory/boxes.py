@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pytest_mtp.runtime.child import die_with_parent
 from pytest_mtp.runtime.fleet.dask_cluster import Certificates
 from pytest_mtp.runtime.process import tail
 from tests.laboratory.acts import BOX, FOLDER
@@ -104,7 +105,14 @@ class Cluster:
         }
         command = [sys.executable, "-m", f"distributed.cli.{program}", *words, *self._tls()]
         with (own / "log").open("ab") as log:
-            self.running[name] = subprocess.Popen(command, env=told, cwd=own, stdout=log, stderr=subprocess.STDOUT)
+            self.running[name] = subprocess.Popen(
+                command,
+                env=told,
+                cwd=own,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                preexec_fn=die_with_parent,  # noqa: PLW1509 - a loaded prctl is safe between fork and exec
+            )
 
     def _tls(self) -> list[str]:
         held = self.certificates
