@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
+from pytest_mtp.core.certificate import certificate_mend
 from pytest_mtp.core.hub import HubFile
 
 _NAMES = 5  # that are offered for one that is missing
@@ -118,8 +119,7 @@ _SENTENCES: Mapping[Refusal, tuple[str, str]] = MappingProxyType(
         ),
         Refusal.CERTIFICATE: (
             "The certificate of {hub} is not accepted{detail}, so {repo}/{name} was not asked for",
-            "Check this machine's clock, HF_ENDPOINT and the proxy; where an authority of your own signs, name its"
-            f" certificate with SSL_CERT_FILE; {_PATH_INSTEAD}",
+            f"{certificate_mend('SSL_CERT_FILE', 'HF_ENDPOINT').rstrip('.')}; {_PATH_INSTEAD}",
         ),
         Refusal.OFFLINE: (
             "HF_HUB_OFFLINE forbids to ask the hub, and {repo}/{name} at {revision} is not in its cache {cache}",

@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeGuard
 
-from pytest_mtp.core.timings import Timings, parse_timings
+from pytest_mtp.core.timings import MOST_TOKENS, Timings, parse_timings
 from pytest_mtp.errors import MeasureError, SettingsError
 
 _SHOWN = 200
-_MOST_TOKENS = 2**24
-"""Of one stream: the arrival of each is kept."""
 
 
 class RequestEndpoint(Enum):
@@ -128,12 +126,12 @@ def parse_stream(events: Sequence[tuple[float, Mapping[str, object]]], wall_ms: 
     arrivals: list[float] = []
     for came_ms, event in chunks:
         told = event.get("tokens_predicted")
-        if not isinstance(told, int) or not len(arrivals) <= told <= _MOST_TOKENS:
+        if not isinstance(told, int) or not len(arrivals) <= told <= MOST_TOKENS:
             raise MeasureError(f"A streamed event says tokens_predicted {told!r:.60} after {len(arrivals)} tokens.")
         arrivals += [came_ms] * (told - len(arrivals))
     text = "".join(str(event.get("content", "")) for _, event in events)
     whole = parse_answer({**last, "content": text}, wall_ms)
-    if whole.timings.predicted_n > _MOST_TOKENS:
+    if whole.timings.predicted_n > MOST_TOKENS:
         raise MeasureError(f"The stream says at its end that it had {whole.timings.predicted_n} tokens.")
     # The last tokens may come with the end alone.
     arrivals += [events[-1][0]] * (whole.timings.predicted_n - len(arrivals))

@@ -25,6 +25,7 @@ _HOST_FULL = re.compile(
     r"std::bad_alloc|insufficient memory|failed to allocate CPU\S{0,64} buffer|mmap failed: Cannot allocate memory|"
     r"GGML_ASSERT\(ctx->mem_buffer != NULL\) failed"
 )
+_NO_THREAD = re.compile(r"std::system_error.{0,80}Resource temporarily unavailable", re.DOTALL)
 # A terminal would obey them.
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "\ufffd")
 _LINE_SHOWN = 2000
@@ -67,6 +68,11 @@ def out_of_memory(log_text: str) -> str | None:
         return (
             "Its log says that the machine's memory was full: end other programs, shorten the context (server.ctx), "
             'or measure one server at a time (measure.isolation = "alternate").'
+        )
+    if _NO_THREAD.search(log_text) is not None:
+        return (
+            "Its log says that it got no further thread: memory or the number of processes is at its limit; raise it "
+            "(ulimit -u, ulimit -v, pids.max of a container), or end other programs."
         )
     return None
 

@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 
 from pytest_mtp.errors import MeasureError
 
+MOST_TOKENS = 2**24
+"""Of one answer; the arrival of each may be kept."""
 _FEWEST_FOR_A_RATE = 2
 # Of the servers' own type; beyond it arithmetic with floats may fail.
 _MOST = 2**31 - 1

@@ -120,3 +120,11 @@ def test_a_server_that_died_of_something_else_is_not_told_to_save_memory() -> No
 )
 def test_what_is_shown_of_a_log_commands_no_terminal(written: str, shown: str) -> None:
     assert last_words(written) == shown
+
+
+def test_a_server_that_got_no_thread_is_told_which_limits_there_are() -> None:
+    said = out_of_memory(
+        "terminate called after throwing 'std::system_error'\n  what():  Resource temporarily unavailable\n"
+    )
+    assert said is not None
+    assert "ulimit -u, ulimit -v, pids.max" in said

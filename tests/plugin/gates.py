@@ -13,14 +13,14 @@ _SUITES = Path(__file__).parents[2] / "suites"
 _PROFILE = """
 name = "fake"
 description = "Exact times."
-source = { spec = "bin:nowhere" }
-model = { spec = "nowhere.gguf" }
-server = { ctx = 512, gpu_layers = 0 }
-request = { tokens = 9 }
-measure = { pairs = 1, warmup = 1, isolation = "side-by-side" }
-gates = { looks = [2] }
-flag_sets = { n3 = { n_max = 3, p_min = 0.0 } }
-classes = [{ name = "a", prompt = "A" }, { name = "b", prompt = "B" }]
+source = {{ spec = "bin:nowhere" }}
+model = {{ spec = "{model}" }}
+server = {{ ctx = 512, gpu_layers = 0 }}
+request = {{ tokens = 9 }}
+measure = {{ pairs = 1, warmup = 1, isolation = "side-by-side" }}
+gates = {{ looks = [2] }}
+flag_sets = {{ n3 = {{ n_max = 3, p_min = 0.0 }} }}
+classes = [{classes}]
 """
 
 Gate = Callable[..., pytest.RunResult]
@@ -29,6 +29,13 @@ Gate = Callable[..., pytest.RunResult]
 def without_further_suites() -> list[str]:
     """Arguments that leave the gate's own question alone."""
     return [f"--ignore={one}" for one in _SUITES.glob("test_*.py") if "mtp_study" in one.read_text()]
+
+
+def fake_profile(model: str = "nowhere.gguf", **floors: float | None) -> str:
+    """A profile of short campaigns: each class by its name, with its floor or none."""
+    told = {name: "" if floor is None else f", floor = {floor}" for name, floor in floors.items()}
+    classes = (f'{{ name = "{name}", prompt = "{name.upper()}"{floor} }}' for name, floor in told.items())
+    return _PROFILE.format(model=model, classes=", ".join(classes))
 
 
 def fake_server(path: Path, fault: str) -> str:
@@ -46,7 +53,7 @@ def fake_gate(pytester: pytest.Pytester, tmp_path: Path) -> Gate:
     source, model = fake_server(tmp_path / "llama-server", "honest"), tmp_path / "model.gguf"
     model.write_bytes(small_model())
     profile = pytester.path / "fake.toml"
-    profile.write_text(_PROFILE)
+    profile.write_text(fake_profile(a=None, b=None))
     fixed = (
         *without_further_suites(),
         "--mtp",

@@ -6,8 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,6 +16,7 @@ import pytest
 from pytest_mtp.core.build_spec import Build
 from tests.plugin.gates import without_further_suites
 from tests.real.conftest import SMALL
+from tests.waiting import until
 
 _PATIENCE_S = 120.0
 # Blocks of several seconds, so that a blow meets them in the middle.
@@ -105,13 +105,6 @@ def servers_of(pid: int) -> list[psutil.Process]:
         return []
 
 
-def await_that(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + _PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "the condition did not come true in time"
-        time.sleep(0.02)
-
-
 def measuring_servers(process: subprocess.Popen[str]) -> list[psutil.Process]:
     """The two servers of a block that is being measured, with some time on their clocks."""
     found: list[psutil.Process] = []
@@ -122,7 +115,7 @@ def measuring_servers(process: subprocess.Popen[str]) -> list[psutil.Process]:
             return len(found) == 2 and all(one.cpu_times().user > 1.5 for one in found)
         return False
 
-    await_that(both_up)
+    until(both_up, "both servers measured")
     return found
 
 
@@ -143,7 +136,10 @@ def test_nothing_is_left_when_pytest_ends_in_mid_campaign(
         servers = measuring_servers(process)
         os.kill(process.pid, blow)
         process.wait(_PATIENCE_S)
-        await_that(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in servers))
+        until(
+            lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in servers),
+            "the servers ended",
+        )
         status = process.returncode
     if blow is signal.SIGINT:
         assert status == pytest.ExitCode.INTERRUPTED

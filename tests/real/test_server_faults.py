@@ -102,10 +102,10 @@ def test_a_server_that_is_halted_in_an_answer_is_late_and_then_ended(life: Life)
 
 def test_a_server_that_gets_no_memory_dies_with_a_mend(life: Life, real_build: Build, tmp_path: Path) -> None:
     limited = tmp_path / "llama-server"
-    limited.write_text(f'#!/bin/sh\nulimit -c 0\nulimit -v 150000\nexec {real_build.server} "$@"\n')
+    limited.write_text(f'#!/bin/sh\nulimit -c 0\nulimit -s 512\nulimit -v 150000\nexec {real_build.server} "$@"\n')
     limited.chmod(0o755)
     starting = life(binary=limited)
-    with pytest.raises(ServerDied, match=r"died of SIGABRT .*"):
+    with pytest.raises(ServerDied, match=r"died of SIGABRT .*machine's memory was full: end other programs"):
         starting.__enter__()
     assert psutil.Process().children() == []
 

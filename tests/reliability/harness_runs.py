@@ -5,8 +5,7 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,8 @@ import psutil
 from filelock import FileLock
 
 from tests.fakes.gguf_file import small_model
-from tests.plugin.gates import without_further_suites
+from tests.plugin.gates import fake_profile, without_further_suites
+from tests.waiting import until
 
 DEADLINE_S = 60.0
 
@@ -29,18 +29,6 @@ case " $* " in *" --port "*)
     fault=$(head -n "$(wc -l < {starts})" {faults} | tail -n 1) ;;
 esac
 exec {python} {fake} --fault "$fault" "$@"
-"""
-_PROFILE = """
-name = "fake"
-description = "Exact times."
-source = { spec = "bin:nowhere" }
-model = { spec = "nowhere.gguf" }
-server = { ctx = 512, gpu_layers = 0 }
-request = { tokens = 9 }
-measure = { pairs = 1, warmup = 1, isolation = "side-by-side" }
-gates = { looks = [2] }
-flag_sets = { n3 = { n_max = 3, p_min = 0.0 } }
-classes = [{ name = "a", prompt = "A", floor = 3.9 }, { name = "b", prompt = "B", floor = 3.9 }]
 """
 # One step of a build: told in a file, then as long as another file is missing, then done.
 _COMPILER = """#!/bin/sh
@@ -62,14 +50,6 @@ from pytest_mtp.runtime import bandwidth
 
 bandwidth.read_bandwidth = lambda: 20e9
 """
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    """Wait for a condition with a deadline; ``what`` says what never came."""
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, f"it never came that {what}"
-        time.sleep(0.02)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +197,7 @@ class Rig:
         server.write_text(_SERVER.format(**self._quoted("starts", "faults"), **words))
         server.chmod(0o755)
         (self.folder / "model.gguf").write_bytes(small_model())
-        (self.folder / "fake.toml").write_text(_PROFILE)
+        (self.folder / "fake.toml").write_text(fake_profile(a=3.9, b=3.9))
         (self.work / "quick.py").write_text(_QUICK)
         self.faults("honest")
 

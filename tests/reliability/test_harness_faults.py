@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from pytest_mtp.runtime.cache import STAMP
-from tests.reliability.harness_runs import Rig, Started, laid_out, until
+from tests.reliability.harness_runs import Rig, Started, laid_out
+from tests.waiting import until
 
 _ONE = ("-k", "speedup and n3-a")
 _ENDS = [(signal.SIGINT, 2), (signal.SIGTERM, 2), (signal.SIGHUP, 2), (signal.SIGKILL, -signal.SIGKILL)]

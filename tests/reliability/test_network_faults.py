@@ -16,7 +16,7 @@ from tests.fakes.bad_line import Way, broken, dripping, line_to, silent, until
 from tests.fakes.gguf_file import small_model
 from tests.fakes.hub import FakeHub, Reply
 from tests.fakes.hub import serving as serve_hub
-from tests.plugin.gates import without_further_suites
+from tests.plugin.gates import fake_profile, without_further_suites
 from tests.reliability.askers import MODEL, TOKEN, hub_asker
 
 
@@ -133,20 +133,6 @@ def test_a_file_without_an_end_does_not_fill_the_disk(hub: FakeHub, tmp_path: Pa
     assert list((tmp_path / "hub").rglob("*.incomplete")) == []
 
 
-_PROFILE = """
-name = "fake"
-description = "Exact times."
-source = { spec = "bin:nowhere" }
-model = { spec = "hf:o/r/m.gguf" }
-server = { ctx = 512, gpu_layers = 0 }
-request = { tokens = 9 }
-measure = { pairs = 1, warmup = 1, isolation = "side-by-side" }
-gates = { looks = [2] }
-flag_sets = { n3 = { n_max = 3, p_min = 0.0 } }
-classes = [{ name = "a", prompt = "A", floor = 3.9 }]
-"""
-
-
 @pytest.mark.parametrize("reply", [None, Reply(429, {"Retry-After": "3600"})])
 def test_a_run_whose_hub_gives_no_model_ends_with_1_and_one_sentence(
     reply: Reply | None,
@@ -156,7 +142,7 @@ def test_a_run_whose_hub_gives_no_model_ends_with_1_and_one_sentence(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / "fake.toml").write_text(_PROFILE)
+    (tmp_path / "fake.toml").write_text(fake_profile("hf:o/r/m.gguf", a=3.9))
     hub.replies["HEAD"] = [reply] * 9 if reply else []
     monkeypatch.setenv("HF_ENDPOINT", hub.endpoint if reply else f"http://127.0.0.1:{unused_port}")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))

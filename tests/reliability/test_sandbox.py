@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -31,6 +30,7 @@ from pytest_mtp.runtime.server import serve
 from pytest_mtp.runtime.sources import fetch_source
 from tests.fakes.git_server import git
 from tests.real.test_gate import arguments
+from tests.waiting import until
 
 _NOSY = Path(__file__).parents[1] / "fakes" / "nosy.cpp"
 _CANARY = "canary-of-the-harness-1f2e3d"
@@ -114,13 +114,6 @@ def _sleeping(word: str) -> list[psutil.Process]:
     return found
 
 
-def _wait_until(true: Callable[[], bool], seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def _attempts(text: str) -> Mapping[str, str]:
     found = dict(re.findall(r"attempt ([a-z-]+): (\w+)", text))
     # Inside, the folder of that name is another one: whether the file is there is looked up outside.
@@ -138,7 +131,7 @@ def test_a_build_and_a_server_of_strangers_reach_nothing(
     made = _built(nosy, tmp_path / "cache", sandbox)
     assert made.log is not None
     assert _attempts(made.log.read_text()) == dict.fromkeys(ATTEMPTS, "refused")
-    _wait_until(lambda: not _sleeping(daemon))
+    until(lambda: not _sleeping(daemon), "the daemon ended")
 
     with (
         pytest.raises(ServerDied, match="ended with exit status 7 before it was ready") as caught,
@@ -146,7 +139,7 @@ def test_a_build_and_a_server_of_strangers_reach_nothing(
     ):
         pass
     assert _attempts(caught.value.log_tail) == dict.fromkeys(ATTEMPTS, "refused")
-    _wait_until(lambda: not _sleeping(daemon))
+    until(lambda: not _sleeping(daemon), "the daemon ended")
     assert not (tmp_path / "outside").exists()
     assert not (nosy.path / "planted").exists()
     assert [one.name for one in (tmp_path / "server").iterdir()] == ["server.log"]
@@ -227,11 +220,12 @@ def test_what_runs_inside_dies_with_a_killed_harness(sandbox: Sandbox, daemon: s
     code = f"import subprocess; subprocess.run({command!r}, env={seen!r})"
     harness = subprocess.Popen([sys.executable, "-c", code])
     try:
-        _wait_until(lambda: bool(_sleeping(daemon)))
+        until(lambda: _sleeping(daemon), "the daemon began")
     finally:
         harness.kill()
         harness.wait()
-    _wait_until(lambda: not _sleeping(daemon))
+    until(lambda: not _sleeping(daemon), "the daemon ended")
+    assert _sleeping(daemon) == []
 
 
 def test_a_socket_is_held_by_what_it_is_and_a_link_is_none(tmp_path: Path) -> None:

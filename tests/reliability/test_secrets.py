@@ -19,7 +19,7 @@ from pytest_mtp.runtime.process import server_environment
 from pytest_mtp.runtime.toolchain import ENVIRONMENT
 from tests.fakes.gguf_file import small_model
 from tests.fakes.git_server import git, serve_git
-from tests.plugin.gates import without_further_suites
+from tests.plugin.gates import fake_profile, without_further_suites
 from tests.real.test_gate import arguments
 
 _ROOT = Path(__file__).parents[2]
@@ -47,18 +47,6 @@ int main(int, char ** words) {{
     words[0] = (char *) "llama-server";
     return execv("{server}", words);
 }}
-"""
-_PROFILE = """
-name = "fake"
-description = "A class that is always too slow."
-source = { spec = "bin:nowhere" }
-model = { spec = "nowhere.gguf" }
-server = { ctx = 512, gpu_layers = 0 }
-request = { tokens = 9 }
-measure = { pairs = 1, warmup = 1, isolation = "side-by-side" }
-gates = { looks = [2] }
-flag_sets = { n3 = { n_max = 3, p_min = 0.0 } }
-classes = [{ name = "a", prompt = "A", floor = 99.0 }]
 """
 
 
@@ -112,7 +100,7 @@ def test_a_whole_run_from_git_to_report_gives_no_key_away(
     pytester: pytest.Pytester, repository: Path, hooks: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "model.gguf").write_bytes(small_model())
-    (pytester.path / "fake.toml").write_text(_PROFILE)
+    (pytester.path / "fake.toml").write_text(fake_profile(a=99.0))
     with serve_git(repository.parent) as served:
         ran = pytester.runpytest_subprocess(
             *without_further_suites(), "--mtp", "-vv", "--showlocals", "-ra", "-k", "speedup",

@@ -7,6 +7,7 @@ in such a moment: with MTP a step brings some tokens at once, and a step takes a
 
 from collections.abc import Sequence
 
+from pytest_mtp.core.timings import MOST_TOKENS
 from pytest_mtp.errors import MeasureError
 
 _MOMENT_MS = 2.0
@@ -17,17 +18,14 @@ whose time all others are counted from, and anywhere, where it is the gaps betwe
 Progress = tuple[float, int]
 """A time in ms, and how many tokens there were by then."""
 
-_MOST_TOKENS = 2**24
-"""Of one stream: the arrival of each is kept."""
-
 
 def arrivals_of(progress: Sequence[Progress], tokens: int) -> tuple[float, ...]:
     """When each of ``tokens`` tokens had come; MeasureError where the first did not come alone, or counts shrink.
 
     A first chunk of several tokens hides when the first of them was made, and a rate over the others would be wrong.
     """
-    if tokens > _MOST_TOKENS:
-        raise MeasureError(f"The stream says that it has {tokens} tokens, and no answer has above {_MOST_TOKENS}.")
+    if tokens > MOST_TOKENS:
+        raise MeasureError(f"The stream says that it has {tokens} tokens, and no answer has above {MOST_TOKENS}.")
     came: list[float] = []
     for ms, there in progress:
         if there < len(came) or there > tokens:

@@ -50,8 +50,9 @@ def test_without_a_key_nothing_is_asked(monkeypatch: pytest.MonkeyPatch, value: 
         key_of_environment()
 
 
-def test_deleting_what_is_gone_is_no_failure(api: Api) -> None:
+def test_deleting_what_is_gone_is_no_failure(api: Api, peer: RunPod) -> None:
     api.delete("nobody")
+    assert peer.asked == ["DELETE /v2/pods/nobody"]
 
 
 class Elsewhere(BaseHTTPRequestHandler):
