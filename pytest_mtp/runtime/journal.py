@@ -4,6 +4,7 @@
 
     CACHE/unfinished/FLAGSET-HASH/                  HASH is over all that its blocks depend on
     CACHE/unfinished/FLAGSET-HASH/block-0003.json   one block of every side, written when it was finished
+    CACHE/unfinished/FLAGSET-HASH/failures.json     which arm could not be measured at all, where that ended it
     CACHE/unfinished/FLAGSET-HASH.lock              held while a run measures the campaign
 """
 
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_mtp.core.amount import counted
-from pytest_mtp.core.sample import Block, Campaign
+from pytest_mtp.core.sample import ArmFailure, Block, Campaign
 from pytest_mtp.core.side import Side
 from pytest_mtp.errors import CacheError, InputError
 from pytest_mtp.runtime.cache import STAMP, Cache, Recipe, stamp
@@ -37,6 +38,14 @@ class KeptBlock:
     blocks: dict[Side, Block]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptFailures:
+    """The file of the arms that failed: a finding, which is not tried again until it is none."""
+
+    started_at: str
+    failures: dict[Side, tuple[ArmFailure, ...]]
+
+
 @dataclass(slots=True, kw_only=True)
 class Journal:
     """What is kept of one campaign; whoever holds it is alone with its folder."""
@@ -55,8 +64,9 @@ class Journal:
 
     def taken_up(self, empty: Mapping[Side, Campaign]) -> Mapping[Side, Campaign]:
         """The campaign as far as an interrupted run came, or ``empty``."""
-        found = list(self._files(set(empty)))
-        if not found:
+        found, failed = list(self._files(set(empty))), self._failures()
+        began = next((one.started_at for one in (*found, failed) if one is not None), None)
+        if began is None:
             return empty
         if not self.resume:
             said = f"{counted(len(found), 'block')} of an interrupted run not taken up: resuming was not asked for"
@@ -68,8 +78,9 @@ class Journal:
         return {
             side: replace(
                 one,
-                started_at=found[0].started_at,
+                started_at=began,
                 blocks=tuple(file.blocks[side] for file in found),
+                failures=() if failed is None else failed.failures.get(side, ()),
                 resumed=len(found),
             )
             for side, one in empty.items()
@@ -84,6 +95,10 @@ class Journal:
                 blocks = {side: one.blocks[self.kept] for side, one in measured.items()}
                 write_json(self._file(self.kept), KeptBlock(started_at=head.started_at, blocks=blocks))
                 self.kept += 1
+            if self._writes and any(one.failures for one in measured.values()):
+                self._begin()
+                failures = {side: one.failures for side, one in measured.items()}
+                write_json(self._failed, KeptFailures(started_at=head.started_at, failures=failures))
         except (InputError, OSError) as error:
             self._writes = False
             self.progress(note(f"blocks are not kept to be resumed ({error}): {_MEND}"))
@@ -105,6 +120,20 @@ class Journal:
         self.discard()
         self.folder.mkdir(parents=True)
         stamp(self.folder, self.recipe)
+
+    @property
+    def _failed(self) -> Path:
+        return self.folder / "failures.json"
+
+    def _failures(self) -> KeptFailures | None:
+        """What failed, ``None`` where nothing did or it cannot be read: then the arm is tried again."""
+        if not ((self.folder / STAMP).is_file() and self._failed.is_file()):
+            return None
+        try:
+            return load_value(self._failed, KeptFailures)
+        except InputError as error:
+            self.progress(note(f"the arm that failed is started again: {error}"))
+            return None
 
     def _file(self, index: int) -> Path:
         return self.folder / f"block-{index:04}.json"

@@ -255,3 +255,20 @@ def test_what_went_on_record_is_not_taken_up_to_be_recorded_again(plan_of: PlanO
     with a_run(cache, resume=True) as journals:
         begin = next(run_campaign(plan_of(journals=journals), EVENING, until(1), silent))
     assert begin[Side.HEAD].blocks == ()
+
+
+def failed_or(blocks: int) -> Callable[[Measured], bool]:
+    return lambda so: bool(so[Side.HEAD].failures) or len(so[Side.HEAD].valid) >= blocks
+
+
+def test_an_arm_that_failed_is_not_started_again(plan_of: PlanOf, cache: Cache, tmp_path: Path) -> None:
+    """It failed twice already, and that is a finding: an interruption must not buy it a third chance."""
+    with a_run(cache) as journals:
+        *_, last = run_campaign(plan_of(mtp="dies-loading", journals=journals), MORNING, failed_or(1), silent)
+    before = last[Side.HEAD]
+    assert before.failures
+    plan = plan_of(mtp="dies-loading", logs=tmp_path / "evening")
+    with a_run(cache, resume=True) as journals:
+        *_, again = run_campaign(replace(plan, journals=journals), EVENING, failed_or(1), silent)
+    assert (again[Side.HEAD].failures, again[Side.HEAD].started_at) == (before.failures, MORNING)
+    assert not plan.folder.exists()
