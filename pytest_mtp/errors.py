@@ -13,7 +13,11 @@ MtpError
 │   ├── ServerLate      it was not ready in time, or did not answer in time
 │   └── ServerImposter  what answers is not the arm that was started
 ├── MeasureError        an answer cannot be used as a measurement
-└── FleetError          the machines of a fleet cannot be reached
+├── FleetError          the machines of a fleet cannot be reached
+└── RentalError         a rented machine cannot be had, reached or used
+    ├── PodLost         it ended, or fell silent, while it was used
+    ├── PodLeft         it could not be deleted, and costs money
+    └── Refused         the API refused a request (core/runpod/refusal.py)
 """
 
 
@@ -93,3 +97,15 @@ class MeasureError(MtpError):
 
 class FleetError(MtpError):
     """The scheduler of a fleet cannot be reached, or went away while its cells ran."""
+
+
+class RentalError(MtpError):
+    """A pod cannot be had, reached or used; the message says whether one is left."""
+
+
+class PodLost(RentalError):
+    """The pod ended or fell silent while it was used: nothing is known of the speed it would have shown."""
+
+
+class PodLeft(RentalError):
+    """A pod could not be deleted and costs money; the message has the commands that delete it."""

@@ -16,11 +16,10 @@ from pytest_mtp.core.runpod.budget import MOST_HOURS, Budget, affordable, cost_l
 from pytest_mtp.core.runpod.offer import Cloud, offers, passed_over
 from pytest_mtp.core.runpod.order import Order
 from pytest_mtp.core.runpod.pod import PREFIX
-from pytest_mtp.core.runpod.refusal import PodLost, RentalError
 from pytest_mtp.core.runpod.script import NOT_SET_UP, Job, pytest_words, serve_words
 from pytest_mtp.core.serving import LOOPBACK, PORT
 from pytest_mtp.core.status import UNDECIDED
-from pytest_mtp.errors import SettingsError
+from pytest_mtp.errors import PodLost, RentalError, SettingsError
 from pytest_mtp.reports.escaping import one_line
 
 if TYPE_CHECKING:

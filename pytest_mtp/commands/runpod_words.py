@@ -13,6 +13,12 @@ _VOLUME_GB = 100
 
 def add_order(parser: argparse.ArgumentParser) -> None:
     """Take the card, the hours, the disks and the limit."""
+    _add_cost(parser)
+    _add_machine(parser)
+    _add_contents(parser)
+
+
+def _add_cost(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--limit", type=float, required=True, metavar="USD", help="what it may cost in all; must be given")
     add(
@@ -23,6 +29,10 @@ def add_order(parser: argparse.ArgumentParser) -> None:
         help="when it is deleted at the latest (default: %(default)g)",
     )
     add("--yes", action="store_true", help="agree to the cost that is said first")
+
+
+def _add_machine(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--gpu",
         action=_Kinds,
@@ -49,6 +59,10 @@ def add_order(parser: argparse.ArgumentParser) -> None:
     add(
         "--data-center", action="append", default=[], metavar="ID", help="where, such as that of the volume; repeatable"
     )
+
+
+def _add_contents(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add("--image", default=IMAGE, metavar="IMAGE", help="with CUDA's compiler and sshd (default: %(default)s)")
     add("--min-cuda", default=CUDA, metavar="V", help="oldest driver, by its CUDA; '' for any (default: %(default)s)")
     add(

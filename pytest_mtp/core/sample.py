@@ -12,6 +12,9 @@ from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.telemetry import Telemetry
 from pytest_mtp.core.timings import Timings
 
+TIME_LIMIT = "--mtp-max-time"
+"""What a campaign that lacked time names as the reason of its end."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
@@ -146,6 +149,11 @@ class Campaign:
     """Why measuring ended before the judge was content (time limit, too many invalid blocks), else ``None``."""
     resumed: int = 0
     """How many of its blocks an earlier run measured, which was interrupted."""
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the run's time limit ended it."""
+        return TIME_LIMIT in (self.stopped or "")
 
     def between_looks(self, looks: Sequence[int]) -> bool:
         """Whether it was stopped where no look had been planned: to judge it there would be one look more."""

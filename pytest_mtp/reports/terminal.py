@@ -10,7 +10,6 @@ from pytest_mtp.core.environment import memory_bandwidth
 from pytest_mtp.core.fingerprint import spoken
 from pytest_mtp.core.profile import Reference
 from pytest_mtp.core.run_report import Judged, RunReport
-from pytest_mtp.core.sample import Campaign
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.stability import block_sd, working_share, worst_block_sd
 from pytest_mtp.core.study import Study
@@ -244,15 +243,11 @@ def _inconclusive(judged: Judged) -> bool:
 
 
 def _late(judged: Judged) -> bool:
-    return any(map(_out_of_time, filter(None, (judged.campaign, judged.again))))
+    return any(one.out_of_time for one in (judged.campaign, judged.again) if one is not None)
 
 
 def _late_study(study: Study) -> bool:
-    return any(_out_of_time(one.campaign) for one in (*study.variants, *study.again))
-
-
-def _out_of_time(campaign: Campaign) -> bool:
-    return "--mtp-max-time" in (campaign.stopped or "")
+    return any(one.campaign.out_of_time for one in (*study.variants, *study.again))
 
 
 def next_steps(report: RunReport) -> Iterator[str]:

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, field
 
 from pytest_mtp.core.amount import counted
+from pytest_mtp.core.sample import TIME_LIMIT
 from pytest_mtp.runtime.progress import Progress
 
 _IN_MINUTES_FROM_S = 90
@@ -37,7 +38,7 @@ class CampaignClock:
         if self.deadline is None or time.monotonic() + max(self._block_s or 0.0, self.least_s) <= self.deadline:
             return None
         self.ended = True
-        return f"the time limit ended it after {counted(valid, 'valid block')} (--mtp-max-time)"
+        return f"the time limit ended it after {counted(valid, 'valid block')} ({TIME_LIMIT})"
 
     def prefix(self, done: int, progress: Progress) -> Progress:
         """``progress`` with the block and the time left in front; ``done`` is the number of valid blocks."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from pytest_mtp.core.runpod.refusal import RentalError
+from pytest_mtp.errors import RentalError
 
 RTX_3090 = "NVIDIA GeForce RTX 3090"
 _NONE_FREE = "NONE"

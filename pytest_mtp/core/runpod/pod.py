@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from pytest_mtp.core.runpod.refusal import RentalError
+from pytest_mtp.errors import RentalError
 
 PREFIX = "mtp-"
 """What the name of every pod of ours begins with, by which a sweep finds them."""

@@ -6,22 +6,10 @@ from enum import Enum
 from types import MappingProxyType
 
 from pytest_mtp.core.secret import masked
-from pytest_mtp.errors import MtpError
+from pytest_mtp.errors import RentalError
 
 _LONGEST = 300
 _SERVER_ERROR = 500
-
-
-class RentalError(MtpError):
-    """A pod cannot be had, reached or used; the message says whether one is left."""
-
-
-class PodLost(RentalError):
-    """The pod ended or fell silent while it was used: nothing is known of the speed it would have shown."""
-
-
-class PodLeft(RentalError):
-    """A pod could not be deleted and costs money; the message has the commands that delete it."""
 
 
 class Reason(Enum):

@@ -4,8 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from pytest_mtp.core.runpod.refusal import RentalError
-from pytest_mtp.errors import SettingsError
+from pytest_mtp.errors import RentalError, SettingsError
 from pytest_mtp.runtime.child import child_environment, run_text
 from pytest_mtp.runtime.runpod.heed import check_interrupted
 

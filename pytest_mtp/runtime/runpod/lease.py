@@ -10,7 +10,8 @@ from pytest_mtp.core.runpod.budget import Budget, usd
 from pytest_mtp.core.runpod.offer import Offer
 from pytest_mtp.core.runpod.order import Order, Tenancy, body
 from pytest_mtp.core.runpod.pod import PREFIX, Pod
-from pytest_mtp.core.runpod.refusal import ANOTHER_KIND, UNCERTAIN, Reason, Refused, RentalError
+from pytest_mtp.core.runpod.refusal import ANOTHER_KIND, UNCERTAIN, Reason, Refused
+from pytest_mtp.errors import RentalError
 from pytest_mtp.runtime.progress import note
 from pytest_mtp.runtime.runpod.api import Api
 from pytest_mtp.runtime.runpod.key_pair import make_key_pair

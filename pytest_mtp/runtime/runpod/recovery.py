@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from pytest_mtp.core.runpod.pod import Pod, stale
-from pytest_mtp.core.runpod.refusal import PodLeft
+from pytest_mtp.errors import PodLeft
 from pytest_mtp.runtime.progress import note
 from pytest_mtp.runtime.runpod.api import Api
 from pytest_mtp.runtime.runpod.records import Record, Records

@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from pytest_mtp.core.runpod.pod import left_behind
-from pytest_mtp.core.runpod.refusal import PodLeft, Refused
+from pytest_mtp.core.runpod.refusal import Refused
+from pytest_mtp.errors import PodLeft
 from pytest_mtp.runtime.progress import Progress, note
 from pytest_mtp.runtime.runpod.api import Api
 

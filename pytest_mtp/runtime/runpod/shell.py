@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_mtp.core.runpod.refusal import RentalError
 from pytest_mtp.core.runpod.ssh_words import Way
-from pytest_mtp.errors import InputError
+from pytest_mtp.errors import InputError, RentalError
 from pytest_mtp.runtime.child import Finished, child_environment, run_text
 from pytest_mtp.runtime.process import spawn, stop
 from pytest_mtp.runtime.runpod.heed import check_interrupted

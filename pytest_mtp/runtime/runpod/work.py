@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_mtp.core.runpod.look import Look, parse_look
 from pytest_mtp.core.runpod.pod import DEAD
-from pytest_mtp.core.runpod.refusal import PodLost, Reason, Refused, RentalError
+from pytest_mtp.core.runpod.refusal import Reason, Refused
 from pytest_mtp.core.runpod.script import (
     RESULTS,
     SCRIPT,
@@ -19,6 +19,7 @@ from pytest_mtp.core.runpod.script import (
     stop_words,
 )
 from pytest_mtp.core.runpod.ssh_words import Way
+from pytest_mtp.errors import PodLost, RentalError
 from pytest_mtp.runtime.runpod.lease import Lease
 from pytest_mtp.runtime.runpod.shell import Shell
 from pytest_mtp.runtime.store import write_text

@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_mtp.core.runpod.offer import RTX_3090, Cloud, GpuType, Offer, Price, offers, passed_over
-from pytest_mtp.core.runpod.refusal import RentalError
+from pytest_mtp.errors import RentalError
 
 CATALOG = (
     GpuType(id=RTX_3090, name="RTX 3090", price=Price(0.46, 0.22), availability="LOW"),

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from pytest_mtp.core.runpod.pod import DEAD, Door, Pod, Ssh, left_behind, ours, stale
-from pytest_mtp.core.runpod.refusal import RentalError
+from pytest_mtp.errors import RentalError
 
 NOW = datetime(2026, 6, 2, 12, tzinfo=UTC)
 

@@ -8,7 +8,8 @@ import pytest
 
 from pytest_mtp.core.runpod.budget import Budget
 from pytest_mtp.core.runpod.order import Order
-from pytest_mtp.core.runpod.refusal import PodLeft, Reason, Refused, RentalError
+from pytest_mtp.core.runpod.refusal import Reason, Refused
+from pytest_mtp.errors import PodLeft, RentalError
 from pytest_mtp.runtime.runpod.api import Api
 from pytest_mtp.runtime.runpod.lease import Lease, leased
 from pytest_mtp.runtime.runpod.records import Records

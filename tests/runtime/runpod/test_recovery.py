@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pytest_mtp.core.runpod.refusal import PodLeft
+from pytest_mtp.errors import PodLeft
 from pytest_mtp.runtime.runpod.api import Api
 from pytest_mtp.runtime.runpod.records import Record, Records
 from pytest_mtp.runtime.runpod.recovery import recover, remove_recorded, remove_stale

@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from pytest_mtp.core.runpod.refusal import RentalError
 from pytest_mtp.core.runpod.ssh_words import Way
+from pytest_mtp.errors import RentalError
 from pytest_mtp.runtime.port import available_port
 from pytest_mtp.runtime.runpod.lease import Lease
 from pytest_mtp.runtime.runpod.shell import UNREACHED, Shell

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_mtp.core.runpod.refusal import PodLost, RentalError
 from pytest_mtp.core.runpod.script import NOT_SET_UP, Job
+from pytest_mtp.errors import PodLost, RentalError
 from pytest_mtp.runtime.runpod.lease import Lease
 from pytest_mtp.runtime.runpod.work import Work
 from tests.fakes.rented import HF_TOKEN, Machine
