@@ -1,5 +1,6 @@
 """A line to a real peer on loopback that drips, falls silent, breaks or changes a bit, or speaks TLS for it."""
 
+import select
 import socket
 import ssl
 import subprocess
@@ -92,13 +93,13 @@ def line_to(url: str, way: Way, tls: ssl.SSLContext | None = None) -> Iterator[s
 
     class Handler(BaseRequestHandler):
         def handle(self) -> None:
-            near = tls.wrap_socket(self.request, server_side=True) if tls else self.request
-            with near, socket.create_connection((far.hostname, far.port)) as peer:
+            near = _Near(tls.wrap_socket(self.request, server_side=True) if tls else self.request)
+            with near.socket, socket.create_connection((far.hostname, far.port)) as peer:
                 threading.Thread(target=_forward, args=(near, peer), daemon=True).start()
                 for piece in way(_received(peer), end):
-                    near.sendall(piece)
+                    near.send(piece)
                 with suppress(OSError):
-                    _hang_up(near)
+                    near.hang_up()
 
     with _Server(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -111,11 +112,35 @@ def line_to(url: str, way: Way, tls: ssl.SSLContext | None = None) -> Iterator[s
             thread.join()
 
 
-def _hang_up(near: socket.socket) -> None:
-    """Say goodbye as TLS wants it, then as TCP does."""
-    if isinstance(near, ssl.SSLSocket):
-        near.unwrap()
-    near.shutdown(socket.SHUT_RDWR)
+class _Near:
+    """The end that the asker holds, read and written by two threads in turns: OpenSSL's object bears one at a time."""
+
+    def __init__(self, socket: socket.socket) -> None:
+        self.socket = socket
+        self._turn = threading.Lock()
+
+    def received(self) -> Iterator[bytes]:
+        """What arrives, until the asker hangs up; nobody waits for it with the turn in hand."""
+        while True:
+            select.select([self.socket], [], [])
+            with self._turn:
+                piece = self.socket.recv(65536)
+                while isinstance(self.socket, ssl.SSLSocket) and self.socket.pending():
+                    piece += self.socket.recv(65536)
+            if not piece:
+                return
+            yield piece
+
+    def send(self, piece: bytes) -> None:
+        with self._turn:
+            self.socket.sendall(piece)
+
+    def hang_up(self) -> None:
+        """Say goodbye as TLS wants it, then as TCP does."""
+        with self._turn:
+            if isinstance(self.socket, ssl.SSLSocket):
+                self.socket.unwrap()
+            self.socket.shutdown(socket.SHUT_RDWR)
 
 
 def _received(peer: socket.socket) -> Iterator[bytes]:
@@ -123,9 +148,9 @@ def _received(peer: socket.socket) -> Iterator[bytes]:
         yield piece
 
 
-def _forward(near: socket.socket, peer: socket.socket) -> None:
+def _forward(near: _Near, peer: socket.socket) -> None:
     with suppress(OSError, ValueError):
-        for piece in _received(near):
+        for piece in near.received():
             peer.sendall(piece)
 
 
