@@ -23,6 +23,8 @@ class Option:
     many: bool = False
     switch: bool = False
     """Takes no value on the command line, and true or false in the ini file."""
+    plain_help: str = ""
+    """The help of a command's own ``--NAME``, where that of pytest's option speaks of what the command has not."""
 
     @property
     def flag(self) -> str:

@@ -1,6 +1,8 @@
 """The options, a row each: name, form, default and help."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from pytest_mtp.core.build_spec import Backend
 from pytest_mtp.core.endpoint import KEY_VARIABLE
@@ -13,7 +15,7 @@ CPU_PROFILE = "phantom"
 GPU_PROFILE = "rtx3090-qwen3.6-27b"
 RUNNING_PROFILE = "running-servers"
 
-OPTIONS = (
+_MEASURED = (
     Option(
         "profile",
         str,
@@ -21,6 +23,7 @@ OPTIONS = (
         f"profile: a shipped name or a TOML file (default: {CPU_PROFILE}; of --mtp-gpu {GPU_PROFILE}; of "
         f"--mtp-endpoint {RUNNING_PROFILE})",
         "NAME|FILE",
+        plain_help=f"profile: a shipped name or a TOML file (default: {CPU_PROFILE})",
     ),
     Option(
         "source",
@@ -81,12 +84,16 @@ OPTIONS = (
     ),
     Option("gpu-id", str, None, "card to measure on, by index or UUID (default: the first)", "ID"),
     Option(
-        "lock-clocks",
+        "dear",
         yes,
         default=False,
-        help="fix the card's clocks while it is measured; needs the right to (default: leave them)",
+        help="measure the dear suites too: long prompts, sweeps, cache types, long uptime; minutes each "
+        "(default: the cheap ones, and what is named)",
         switch=True,
     ),
+)
+
+_MANNER = (
     Option(
         "isolation",
         choice(Isolation),
@@ -100,6 +107,13 @@ OPTIONS = (
         default=False,
         help="build and run llama.cpp under bubblewrap, without network and home: for code of strangers; Linux "
         "(default: as any other program)",
+        switch=True,
+    ),
+    Option(
+        "lock-clocks",
+        yes,
+        default=False,
+        help="fix the card's clocks while it is measured; needs the right to (default: leave them)",
         switch=True,
     ),
     Option(
@@ -119,13 +133,15 @@ OPTIONS = (
         switch=True,
     ),
     Option(
-        "update-baselines",
-        choice(Update),
+        "cache-dir",
+        path,
         None,
-        "record baselines: new (only missing ones), all, or one more session beside those on record "
-        "(default: record nothing)",
-        "new|all|session",
+        "where sources, builds and phantoms are kept (default: pytest-mtp in the user's cache folder)",
+        "DIR",
     ),
+)
+
+_JUDGED = (
     Option(
         "baselines",
         path,
@@ -134,10 +150,18 @@ OPTIONS = (
         "DIR",
     ),
     Option(
-        "cache-dir",
-        path,
+        "update-baselines",
+        choice(Update),
         None,
-        "where sources, builds and phantoms are kept (default: pytest-mtp in the user's cache folder)",
+        "record baselines: new (only missing ones), all, or one more session beside those on record "
+        "(default: record nothing)",
+        "new|all|session",
+    ),
+    Option(
+        "history",
+        folder,
+        None,
+        "keep the run in this folder and judge it by the runs before it (default: neither)",
         "DIR",
     ),
     Option(
@@ -154,6 +178,7 @@ OPTIONS = (
         Vary.SOURCE,
         "what --mtp-compare-to names: a source, model or flag-set (default: source)",
         "WHAT",
+        plain_help="what BASE and HEAD name: a source, model or flag-set (default: source)",
     ),
     Option(
         "tier",
@@ -169,30 +194,6 @@ OPTIONS = (
         help="of a comparison: a gain must be excluded as well as a loss (default: only a loss)",
         switch=True,
     ),
-    Option(
-        "history",
-        folder,
-        None,
-        "keep the run in this folder and judge it by the runs before it (default: neither)",
-        "DIR",
-    ),
-    Option(
-        "out",
-        folder,
-        None,
-        "write the report as JSON, HTML, job summary, annotations and dashboard files into this folder "
-        "(default: not written)",
-        "DIR",
-    ),
-    Option(
-        "dear",
-        yes,
-        default=False,
-        help="measure the dear suites too: long prompts, sweeps, cache types, long uptime; minutes each "
-        "(default: the cheap ones, and what is named)",
-        switch=True,
-    ),
-    Option("json", file, None, "write the whole report to this file (default: not written)", "FILE"),
     Option("strict", yes, default=False, help="fail a test whose verdict is no answer (default: skip it)", switch=True),
     Option(
         "bisect",
@@ -202,4 +203,28 @@ OPTIONS = (
         "(default: the usual exit status)",
         switch=True,
     ),
-)  # fmt: skip - a row per option reads as a table
+)
+
+_WRITTEN = (
+    Option("json", file, None, "write the whole report to this file (default: not written)", "FILE"),
+    Option(
+        "out",
+        folder,
+        None,
+        "write the report as JSON, HTML, job summary, annotations and dashboard files into this folder "
+        "(default: not written)",
+        "DIR",
+    ),
+)
+
+SECTIONS: Mapping[str, tuple[Option, ...]] = MappingProxyType(
+    {
+        "what is measured": _MEASURED,
+        "how it is measured": _MANNER,
+        "what it is judged by": _JUDGED,
+        "what is written": _WRITTEN,
+    }
+)
+"""The rows as a reader looks for them: the groups of every ``--help``, by title."""
+
+OPTIONS = tuple(option for rows in SECTIONS.values() for option in rows)

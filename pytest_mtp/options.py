@@ -15,7 +15,7 @@ from pytest_mtp.core.endpoint import Endpoint, parse_endpoints
 from pytest_mtp.core.settings import Mode, Settings
 from pytest_mtp.errors import SettingsError
 from pytest_mtp.option import Option
-from pytest_mtp.option_table import CPU_PROFILE, GPU_PROFILE, OPTIONS, RUNNING_PROFILE
+from pytest_mtp.option_table import CPU_PROFILE, GPU_PROFILE, OPTIONS, RUNNING_PROFILE, SECTIONS
 
 
 def register(parser: pytest.Parser) -> None:
@@ -23,8 +23,13 @@ def register(parser: pytest.Parser) -> None:
     group = parser.getgroup("mtp", "multi-token prediction (pytest-mtp)")
     group.addoption("--mtp", action="store_true", help="measure with the embedded profile on the CPU")
     group.addoption("--mtp-gpu", action="store_true", help=f"measure on a GPU, by default with {GPU_PROFILE}")
+    above = "mtp"
+    for title, rows in SECTIONS.items():
+        section = parser.getgroup(f"mtp: {title}", after=above)
+        above = section.name
+        for option in rows:
+            section.addoption(option.flag, **option.words)
     for option in OPTIONS:
-        group.addoption(option.flag, **option.words)
         if option.many:
             parser.addini(option.key, option.help, type="args", default=[])
         else:
@@ -33,9 +38,17 @@ def register(parser: pytest.Parser) -> None:
 
 def add_plain(parser: argparse.ArgumentParser, *names: str) -> None:
     """Add options to a command of our own, where they need no prefix: ``--profile`` for ``--mtp-profile``."""
-    for option in OPTIONS:
-        if option.name in names:
-            parser.add_argument(f"--{option.name}", **option.words)
+    for title, rows in SECTIONS.items():
+        if asked := [option for option in rows if option.name in names]:
+            section = _section(parser, title)
+            for option in asked:
+                section.add_argument(f"--{option.name}", **option.words | {"help": option.plain_help or option.help})
+
+
+def _section(parser: argparse.ArgumentParser, title: str) -> "argparse._ArgumentGroup":
+    """The parser's group of this title, made where it has none: commands add their options in several calls."""
+    found = (one for one in parser._action_groups if one.title == title)
+    return next(found, None) or parser.add_argument_group(title)
 
 
 def read_settings(config: pytest.Config) -> Settings:

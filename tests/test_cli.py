@@ -1,3 +1,4 @@
+import argparse
 import os
 import subprocess
 import sys
@@ -6,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_mtp.cli import main
+from pytest_mtp.cli import COMMANDS, main
 from pytest_mtp.core.profile import Gate
 from pytest_mtp.core.run_report import REPORT_VERSION, Judged, RunReport
+from pytest_mtp.option_table import OPTIONS
 from pytest_mtp.runtime.store import write_json
 from tests.campaigns import around, campaign
 
@@ -86,3 +88,12 @@ def test_ctrl_c_is_one_word(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 def test_an_error_that_quotes_escape_codes_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "\x1b[2Jnothing.json"]) == 2
     assert "\x1b" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_a_command_speaks_of_its_own_options_and_not_of_pytest_s(name: str) -> None:
+    parser = argparse.ArgumentParser()
+    COMMANDS[name].add_arguments(parser)
+    shared = {f"--{option.name}" for option in OPTIONS}
+    told = {one: action.help or "" for action in parser._actions for one in action.option_strings if one in shared}
+    assert {one: text for one, text in told.items() if "--mtp" in text} == {}

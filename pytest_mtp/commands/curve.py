@@ -49,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Take a profile and what overrides it, and how much is measured."""
     add_subject(parser)
     add_plain(parser, "flag-set", "isolation", "max-time", "resume", "json")
-    parser.add_argument("--prompt-class", metavar="NAME", help="class to ask (default: the profile's first)")
+    parser.add_argument(
+        "--class", dest="prompt_class", metavar="NAME", help="class to ask (default: the profile's first)"
+    )
     parser.add_argument(
         "--points", type=int, default=_POINTS, metavar="N", help="acceptances to measure (default: %(default)s)"
     )
@@ -137,7 +139,7 @@ def _points(chosen: FlagSet, count: int) -> dict[str, FlagSet]:
 def _class(profile: Profile, name: str | None) -> PromptClass:
     names = [one.name for one in profile.classes]
     if name is not None and name not in names:
-        raise SettingsError(f"--prompt-class {name}: the profile {profile.name} has {', '.join(names)}.")
+        raise SettingsError(f"--class {name}: the profile {profile.name} has {', '.join(names)}.")
     return profile.classes[0] if name is None else profile.prompt_class(name)
 
 

@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
+from pytest_mtp.runtime.screen import overwrites
+
 Progress = Callable[[str], None]
 
 _QUIET_S = 10.0  # a log that nobody watches wants a line now and then, not one per request
@@ -30,7 +32,7 @@ class ProgressLine:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._live = stream.isatty()
+        self._live = overwrites(stream)
         self._said_at = -_QUIET_S
         self._began = False
 

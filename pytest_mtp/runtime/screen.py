@@ -1,8 +1,14 @@
 """A block of lines that is overwritten on a terminal; elsewhere a line for each change."""
 
+import os
 import shutil
 from collections.abc import Sequence
 from typing import TextIO
+
+
+def overwrites(stream: TextIO) -> bool:
+    """Whether what was written there can be taken back: on a terminal that is no dumb one."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 class Screen:
@@ -10,7 +16,7 @@ class Screen:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self.live = stream.isatty()
+        self.live = overwrites(stream)
         self._height = 0
 
     @property

@@ -34,13 +34,13 @@ def test_a_single_point_lies_in_the_middle() -> None:
 
 def test_one_class_is_asked() -> None:
     assert curve._wish(parsed()).prompt_class.name == "right"
-    assert curve._wish(parsed("--prompt-class", "mixed")).prompt_class.name == "mixed"
+    assert curve._wish(parsed("--class", "mixed")).prompt_class.name == "mixed"
 
 
 @pytest.mark.parametrize(
     ("words", "cause"),
     [
-        (("--prompt-class", "code"), r"has right, mixed"),
+        (("--class", "code"), r"has right, mixed"),
         (("--points", "0"), r"--points is 0"),
         (("--blocks", "0"), r"--blocks is 0"),
         (("--flag-set", "n9"), r"has n3"),

@@ -97,3 +97,21 @@ def test_the_ini_file_sets_what_the_command_line_does_not(pytester: pytest.Pytes
     result = pytester.runpytest_inprocess("--mtp")
     result.stderr.fnmatch_lines(["*--mtp-max-time: 'never' is no duration*"])
     assert pytester.runpytest_inprocess("--mtp", "--mtp-max-time=20m", "--collect-only").ret == 0
+
+
+def test_help_groups_the_options_as_a_reader_looks_for_them(pytester: pytest.Pytester) -> None:
+    told = pytester.runpytest_inprocess("--help").stdout
+    told.fnmatch_lines(
+        [
+            "multi-token prediction (pytest-mtp):",
+            "  --mtp-gpu *",
+            "mtp: what is measured:",
+            "  --mtp-profile=*",
+            "mtp: how it is measured:",
+            "  --mtp-max-time=*",
+            "mtp: what it is judged by:",
+            "  --mtp-baselines=*",
+            "mtp: what is written:",
+            "  --mtp-json=*",
+        ]
+    )

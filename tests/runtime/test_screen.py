@@ -2,7 +2,15 @@
 
 import io
 
+import pytest
+
+from pytest_mtp.runtime.progress import ProgressLine
 from pytest_mtp.runtime.screen import Screen
+
+
+@pytest.fixture(autouse=True)
+def _capable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
 
 
 class Terminal(io.StringIO):
@@ -50,3 +58,12 @@ def test_elsewhere_every_change_is_a_line_and_nothing_is_taken_away() -> None:
         screen.show(["block"], change)
     screen.clear()
     assert stream.getvalue() == "one\ntwo\n"
+
+
+def test_a_dumb_terminal_gets_lines_and_no_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    block, line = Terminal(), Terminal()
+    Screen(block).show(["block"], "one")
+    ProgressLine(line).show("block 1")
+    ProgressLine(line).clear()
+    assert (block.getvalue(), line.getvalue()) == ("one\n", "\nblock 1\n")
