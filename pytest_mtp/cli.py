@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK - by this mark a shell finds out that it may ask for completions
 """``pytest-mtp``: what is done beside a run of pytest."""
 
 import argparse
@@ -18,7 +19,9 @@ from pytest_mtp.commands import (
     curve,
     doctor,
     fleet,
+    gate,
     history,
+    init,
     profile,
     published,
     report,
@@ -26,6 +29,7 @@ from pytest_mtp.commands import (
     serve,
     tune,
 )
+from pytest_mtp.commands.completion import complete
 from pytest_mtp.commands.protocol import Command
 from pytest_mtp.errors import MtpError
 
@@ -39,7 +43,9 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "curve": curve,
         "doctor": doctor,
         "fleet": fleet,
+        "gate": gate,
         "history": history,
+        "init": init,
         "profile": profile,
         "published": published,
         "report": report,
@@ -57,7 +63,7 @@ _INTERRUPTED, _NO_READER = 130, 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 is done, 1 is a finding, 2 is bad input, 130 is Ctrl-C."""
     _speakable()
-    parsed = _parser().parse_args(arguments)
+    parsed = _parsed(arguments)
     try:
         status = COMMANDS[parsed.command].run(parsed)
         sys.stdout.flush()
@@ -75,6 +81,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"pytest-mtp: {error}. Mend its rights, free space, or name another.\n")
         return 2
     return status
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The command line; what a command does not know is an error, unless it passes that on."""
+    parser = _parser()
+    complete(parser)
+    parsed, rest = parser.parse_known_args(arguments)
+    if rest and not getattr(COMMANDS[parsed.command], "PASSES_ON", False):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    parsed.passed_on = rest
+    return parsed
 
 
 def _harmless(text: str) -> str:
