@@ -4,7 +4,9 @@
 import argparse
 import io
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -33,28 +35,20 @@ from pytest_mtp.commands.completion import complete
 from pytest_mtp.commands.protocol import Command
 from pytest_mtp.errors import MtpError
 
-COMMANDS: Mapping[str, Command] = MappingProxyType(
+SECTIONS: Mapping[str, Mapping[str, Command]] = MappingProxyType(
     {
-        "baseline": baseline,
-        "bisect": bisect,
-        "cache": cache,
-        "calibrate": calibrate,
-        "compare": compare,
-        "curve": curve,
-        "doctor": doctor,
-        "fleet": fleet,
-        "gate": gate,
-        "history": history,
-        "init": init,
-        "profile": profile,
-        "published": published,
-        "report": report,
-        "runpod": runpod,
-        "serve": serve,
-        "tune": tune,
+        "begin": {"doctor": doctor, "gate": gate, "init": init, "serve": serve},
+        "measure": {"compare": compare, "bisect": bisect, "tune": tune, "curve": curve, "calibrate": calibrate},
+        "read": {"report": report, "baseline": baseline, "history": history, "published": published},
+        "elsewhere": {"fleet": fleet, "runpod": runpod},
+        "keep": {"profile": profile, "cache": cache},
     }
 )
+"""The commands as a reader looks for them: the groups of ``--help``, by title."""
 
+COMMANDS: Mapping[str, Command] = MappingProxyType(
+    {name: command for commands in SECTIONS.values() for name, command in commands.items()}
+)
 
 _INTERRUPTED, _NO_READER = 130, 141
 """What a shell reports of a program that Ctrl-C ended, and of one whose reader went away."""
@@ -122,13 +116,30 @@ def _silence() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="pytest-mtp", description="Tools around `pytest --mtp` and its reports.")
+    parser = argparse.ArgumentParser(
+        prog="pytest-mtp",
+        description="Tools around `pytest --mtp` and its reports.",
+        epilog=_overview(shutil.get_terminal_size().columns - 2),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=f"pytest-mtp {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", help="one of those below")
     for name, command in COMMANDS.items():
         description = (command.__doc__ or "").replace("``", "`")
-        command.add_arguments(commands.add_parser(name, help=command.HELP, description=description))
+        command.add_arguments(commands.add_parser(name, description=description))
     return parser
+
+
+def _overview(columns: int) -> str:
+    """The commands in their groups, each with what it is for: argparse itself knows one list of them alone."""
+    lines: list[str] = []
+    for title, commands in SECTIONS.items():
+        lines.append(f"{title}:")
+        for name, command in commands.items():
+            told = f"  {name:11}{command.HELP}"
+            lines += textwrap.wrap(told, columns, subsequent_indent=" " * 13, break_on_hyphens=False)
+        lines.append("")
+    return "\n".join([*lines, "`pytest-mtp COMMAND --help` says more about each."])
 
 
 if __name__ == "__main__":

@@ -97,3 +97,15 @@ def test_a_command_speaks_of_its_own_options_and_not_of_pytest_s(name: str) -> N
     shared = {f"--{option.name}" for option in OPTIONS}
     told = {one: action.help or "" for action in parser._actions for one in action.option_strings if one in shared}
     assert {one: text for one, text in told.items() if "--mtp" in text} == {}
+
+
+def test_help_shows_every_command_once_with_what_it_is_for_in_80_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    told = capsys.readouterr().out
+    assert max(map(len, told.splitlines())) < 80
+    words = " ".join(told.split())
+    assert [words.count(f" {name} {command.HELP}") for name, command in COMMANDS.items()] == [1] * len(COMMANDS)
