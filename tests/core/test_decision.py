@@ -1,10 +1,12 @@
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_mtp.core.decision import Finding, holm, settled, weigh
+from pytest_mtp.core.decision import Evidence, Finding, holm, recurring, settled, unpaid, weigh
 from pytest_mtp.core.profile import Gate
 from pytest_mtp.core.speedup import Estimate
 from tests.campaigns import around
@@ -62,3 +64,95 @@ def test_a_class_that_only_holm_keeps_shows_the_interval_that_holm_used() -> Non
     assert many["near"].p_below(1.5) < GATE.alpha_look
     assert evidence.finding is Finding.OPEN
     assert evidence.low < 1.5 < evidence.high
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A quantity of which just the chances are known; its interval tells at which level it was asked for."""
+
+    below: float = 1.0
+    above: float = 1.0
+
+    def p_below(self, limit: float) -> float:
+        return self.below if limit == 1.5 else math.nan
+
+    def p_above(self, limit: float) -> float:
+        return self.above if limit == 1.5 else math.nan
+
+    def interval(self, level: float) -> tuple[float, float]:
+        return 1 - level, 1 + level
+
+
+QUARTER = Gate(alpha=0.25, looks=(2,))  # whose shares have no rounding
+
+
+def found(told: Mapping[str, Told]) -> dict[str, tuple[Finding, float]]:
+    """Each class's finding, and the alpha of the interval that is shown."""
+    evidence = weigh(told, dict.fromkeys(told, 1.5), QUARTER)
+    for one in evidence.values():
+        assert (one.low, one.high) == (1 - one.level, 1 + one.level)
+    return {name: (one.finding, (1 - one.level) / 2) for name, one in evidence.items()}
+
+
+@pytest.mark.parametrize(
+    ("told", "finding", "alpha"),
+    [
+        (Told(below=0.25), Finding.BELOW, 0.25),  # alpha itself rejects, as Holm has it
+        (Told(below=0.26), Finding.OPEN, 0.25),
+        (Told(above=0.24), Finding.ABOVE, 0.25),
+        (Told(above=0.25), Finding.OPEN, 0.25),  # a pass wants less than alpha
+        (Told(below=math.nan, above=math.nan), Finding.OPEN, 0.25),
+        (Told(below=0.1, above=0.1), Finding.BELOW, 0.25),  # of a contradiction the loss is told
+    ],
+)
+def test_chances_are_compared_with_the_alpha_of_a_look(told: Told, finding: Finding, alpha: float) -> None:
+    assert found({"a": told}) == {"a": (finding, alpha)}
+
+
+def test_every_class_shows_the_level_at_which_it_was_decided() -> None:
+    half, third = 0.25 / 2, 0.25 / 3
+    assert found({"lost": Told(below=0.01), "near": Told(below=0.25), "held": Told(above=0.01)}) == {
+        "lost": (Finding.BELOW, pytest.approx(third)),
+        "near": (Finding.OPEN, pytest.approx(half)),  # first of the two that were left
+        "held": (Finding.ABOVE, 0.25),
+    }
+
+
+def test_holm_rejects_at_alpha_itself_and_no_chance_that_is_no_number() -> None:
+    assert holm({"a": 0.25, "b": 0.125}, 0.25) == {"a": 0.25, "b": 0.125}
+    assert holm({"a": math.nan}, 0.25) == {}
+
+
+def test_a_loss_recurs_at_the_whole_alpha_unshared() -> None:
+    gate = Gate(alpha=0.25, looks=(2, 4))
+    again = {"at": Told(below=0.25), "beyond": Told(below=0.26), "sure": Told(below=0.01)}
+    assert recurring(again, dict.fromkeys(again, 1.5), gate) == {"at", "sure"}
+
+
+def test_between_looks_nothing_is_decided_and_all_is_shown() -> None:
+    decided = weigh({"a": Told(below=0.01), "b": Told(above=0.01)}, {"a": 1.5, "b": 1.5}, QUARTER)
+    assert unpaid(decided) == {
+        name: Evidence(finding=Finding.OPEN, level=one.level, low=one.low, high=one.high)
+        for name, one in decided.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("findings", "done"),
+    [
+        ("", True),
+        ("above", True),
+        ("below", True),
+        ("open", False),
+        ("above above", True),
+        ("above open", False),
+        ("open below", True),
+        ("above below", True),
+    ],
+)
+def test_one_loss_ends_it_and_one_open_class_goes_on(findings: str, *, done: bool) -> None:
+    shown = {
+        str(place): Evidence(finding=Finding(one), level=0.9, low=1, high=2)
+        for place, one in enumerate(findings.split())
+    }
+    assert settled(shown) is done

@@ -47,7 +47,7 @@ def test_an_endpoint_is_an_arm_an_engine_a_root_and_a_model(text: str, endpoint:
         ("mtp=http://a..b", r"has no valid address"),
         (f"mtp=http://{'a' * 70}.com", r"has no valid address"),
         ("mtp=http://host/\x00", r"has no URL"),
-        ("mtp=tgi:http://host", r"names an engine that is none of: llama-server, vllm"),
+        ("mtp=nobody:http://host", r"names an engine that is none of: llama-server, vllm"),
     ],
 )
 def test_a_wrong_endpoint_says_what_is_wrong_and_how_to_write_it(text: str, cause: str) -> None:
@@ -108,3 +108,7 @@ def test_endpoints_that_are_no_comparison_are_refused(texts: list[str], cause: s
 
 def test_two_models_of_one_server_can_be_compared() -> None:
     assert len(parse_endpoints(["mtp=http://h:1#with", "plain=http://h:1#without"])) == 2
+
+
+def test_every_engine_has_a_name_for_sentences() -> None:
+    assert all(one.label for one in Engine)

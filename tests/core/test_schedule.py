@@ -31,3 +31,9 @@ def test_requests_alternate_within_a_block() -> None:
     asked = [arm for pair in range(4) for arm in request_order((Arm.PLAIN, Arm.MTP), pair)]
     assert [arm.value for arm in asked] == ["plain", "mtp", "mtp", "plain", "plain", "mtp", "mtp", "plain"]
     assert sum(a is b for a, b in pairwise(asked)) == 3
+
+
+def test_a_seed_means_the_same_order_in_every_version() -> None:
+    """A campaign that is measured again, or taken up again, must meet its blocks in the order that is stored."""
+    orders = [block_order(tuple("ABC"), index, 0x4D5450) for index in range(4)]
+    assert ["".join(order) for order in orders] == ["CAB", "BAC", "ABC", "CBA"]

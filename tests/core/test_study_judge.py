@@ -9,7 +9,7 @@ from pytest_mtp.core.profile import Gate
 from pytest_mtp.core.sample import ArmFailure, Campaign, Stage, Start
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.core.study import Bound, Study, Suite, Variant
-from pytest_mtp.core.study_judge import enough, judged_study
+from pytest_mtp.core.study_judge import _EVIDENCE, enough, judged_study
 from pytest_mtp.core.verdict import Outcome
 from tests.campaigns import around, campaign
 
@@ -184,3 +184,7 @@ def test_a_study_that_ran_out_of_time_is_judged_at_a_planned_look_alone(blocks: 
     whole = campaign({"a@512": around(1.5, 0.001, blocks), "a@4104": around(1.4, 0.001, blocks)})
     late = Variant(name="depths", campaign=replace(whole, stopped="the time limit ended it"))
     assert judged_study(replace(_context(around(1.4, 0.01, 3)), variants=(late,))).verdict.outcome is outcome
+
+
+def test_every_suite_has_a_reader_of_its_evidence() -> None:
+    assert set(_EVIDENCE) == set(Suite)
