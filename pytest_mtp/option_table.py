@@ -15,6 +15,20 @@ CPU_PROFILE = "phantom"
 GPU_PROFILE = "rtx3090-qwen3.6-27b"
 RUNNING_PROFILE = "running-servers"
 
+SWITCHES = {
+    "mtp": "measure with the embedded profile on the CPU",
+    "mtp-gpu": f"measure on a GPU, by default with {GPU_PROFILE}",
+}
+"""What turns the gate on, each with its help."""
+
+
+def usual_profile(*, gpu: bool, attached: bool) -> str:
+    """The profile of a run that names none; ``attached`` to servers that run already."""
+    if attached:
+        return RUNNING_PROFILE
+    return GPU_PROFILE if gpu else CPU_PROFILE
+
+
 _MEASURED = (
     Option(
         "profile",

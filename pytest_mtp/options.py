@@ -15,14 +15,14 @@ from pytest_mtp.core.endpoint import Endpoint, parse_endpoints
 from pytest_mtp.core.settings import Mode, Settings
 from pytest_mtp.errors import SettingsError
 from pytest_mtp.option import Option
-from pytest_mtp.option_table import CPU_PROFILE, GPU_PROFILE, OPTIONS, RUNNING_PROFILE, SECTIONS
+from pytest_mtp.option_table import OPTIONS, SECTIONS, SWITCHES, usual_profile
 
 
 def register(parser: pytest.Parser) -> None:
     """Add every option and its ini twin."""
     group = parser.getgroup("mtp", "multi-token prediction (pytest-mtp)")
-    group.addoption("--mtp", action="store_true", help="measure with the embedded profile on the CPU")
-    group.addoption("--mtp-gpu", action="store_true", help=f"measure on a GPU, by default with {GPU_PROFILE}")
+    for name, told in SWITCHES.items():
+        group.addoption(f"--{name}", action="store_true", help=told)
     above = "mtp"
     for title, rows in SECTIONS.items():
         section = parser.getgroup(f"mtp: {title}", after=above)
@@ -72,12 +72,11 @@ def plain_settings(parsed: argparse.Namespace) -> Settings:
 
 def _settings(values: Mapping[str, Any], mode: Mode, root: Path) -> Settings:
     endpoints = tuple(parse_endpoints(values["mtp_endpoint"]).values()) if values["mtp_endpoint"] else ()
-    usual = GPU_PROFILE if mode is Mode.GPU else CPU_PROFILE
     if values["mtp_isolate"] and mode is not Mode.OFF:
         _check_isolation(endpoints)
     return Settings(
         mode=mode,
-        profile=values["mtp_profile"] or (RUNNING_PROFILE if endpoints else usual),
+        profile=values["mtp_profile"] or usual_profile(gpu=mode is Mode.GPU, attached=bool(endpoints)),
         endpoints=endpoints,
         source=values["mtp_source"],
         model=values["mtp_model"],

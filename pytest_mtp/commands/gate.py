@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_mtp.errors import SettingsError
-from pytest_mtp.option_table import CPU_PROFILE, GPU_PROFILE, OPTIONS, RUNNING_PROFILE
+from pytest_mtp.option_table import OPTIONS, SWITCHES, usual_profile
 
 HELP = "measure the llama.cpp that you stand in; all arguments are pytest's"
 PASSES_ON = True
@@ -43,8 +43,8 @@ def run(parsed: argparse.Namespace) -> int:
 
 def add_options_of_pytest(parser: argparse.ArgumentParser) -> None:
     """Add those that this package gives to pytest."""
-    parser.add_argument("--mtp", action="store_true", help="measure on the CPU")
-    parser.add_argument("--mtp-gpu", action="store_true", help="measure on a GPU")
+    for name, told in SWITCHES.items():
+        parser.add_argument(f"--{name}", action="store_true", help=told)
     for option in OPTIONS:
         parser.add_argument(option.flag, **option.words)
 
@@ -93,8 +93,7 @@ def _mode(wanted: argparse.Namespace) -> list[str]:
 
 
 def _profile(wanted: argparse.Namespace) -> str:
-    usual = GPU_PROFILE if wanted.mtp_gpu else CPU_PROFILE
-    return str(wanted.mtp_profile or (RUNNING_PROFILE if wanted.mtp_endpoint else usual))
+    return str(wanted.mtp_profile or usual_profile(gpu=wanted.mtp_gpu, attached=bool(wanted.mtp_endpoint)))
 
 
 def _source(wanted: argparse.Namespace, tree: Path | None) -> tuple[str | None, str]:

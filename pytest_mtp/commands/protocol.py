@@ -5,7 +5,10 @@ from typing import Protocol
 
 
 class Command(Protocol):
-    """One word behind ``pytest-mtp``; a module of this folder is one."""
+    """One word behind ``pytest-mtp``; a module of this folder is one.
+
+    Where one has ``PASSES_ON``, what is not known of its arguments is no error but in ``parsed.passed_on``.
+    """
 
     HELP: str
     """What it does, in a few words."""

@@ -16,7 +16,7 @@ from pytest_mtp.core.runpod.budget import MOST_HOURS, Budget, affordable, cost_l
 from pytest_mtp.core.runpod.offer import Cloud, offers, passed_over
 from pytest_mtp.core.runpod.order import Order
 from pytest_mtp.core.runpod.pod import PREFIX
-from pytest_mtp.core.runpod.script import NOT_SET_UP, Job, pytest_words, serve_words
+from pytest_mtp.core.runpod.script import ENVIRON, FOLDER, NOT_SET_UP, Job, pytest_words, serve_words
 from pytest_mtp.core.serving import LOOPBACK, PORT
 from pytest_mtp.core.status import UNDECIDED
 from pytest_mtp.errors import PodLost, RentalError, SettingsError
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 HELP = "rent a card by the hour from RunPod, run the gate there, and delete it in every case"
 
-FOLDER = "/root/mtp"
-ENVIRON = "/proc/1/environ"
 _GRACE_S = 900
 """How long a pod whose controller is gone waits, after its work, for somebody to fetch the results."""
 

@@ -49,20 +49,7 @@ def test_the_arms_differ_in_nothing_but_the_speculation(build: str) -> None:
 
 
 def test_what_a_spec_sets_is_spelled_out() -> None:
-    spec = replace(
-        PLAIN,
-        alias="a",
-        threads=2,
-        batch=512,
-        ubatch=256,
-        flash_attn="auto",
-        cache_type_k="q8_0",
-        cache_type_v="q4_0",
-        temp=0.8,
-        top_k=20,
-        top_p=0.95,
-        repeat_penalty=1.0,
-    )
+    spec = replace(FULL, flash_attn="auto", repeat_penalty=1.0, speculation=PLAIN.speculation)
     line = " ".join(negotiate(spec, captured("b11434")))
     for words in ("-a a", "-t 2", "-b 512", "-ub 256", "-ctk q8_0", "-ctv q4_0", "-fa auto"):
         assert f" {words} " in line

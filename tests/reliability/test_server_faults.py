@@ -45,15 +45,15 @@ def run(pytester: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert left == []
 
 
-def held(done: pytest.RunResult, status: int, outcomes: dict[str, int], said: str) -> None:
-    """Hold a run against its promise; it never ends in a traceback."""
+def ended(done: pytest.RunResult, said: str) -> tuple[int, dict[str, int]]:
+    """How a run ended, and what of its tests; it says so in these words, and never ends in a traceback."""
     # A sentence goes on in the next line, wherever the terminal is narrow.
     text = " ".join(done.stdout.str().split())
     assert re.search(".*".join(map(re.escape, said.split("*"))), text) is not None, text
     assert "Traceback" not in text
     assert "INTERNALERROR" not in text
     counted = {name: number for name, number in done.parseoutcomes().items() if name not in {"deselected", "warnings"}}
-    assert (int(done.ret), counted) == (status, outcomes)
+    return int(done.ret), counted
 
 
 ERROR, RED, OPEN, GREEN = {"errors": 1}, {"failed": 1}, {"skipped": 1}, {"passed": 1}
@@ -83,7 +83,7 @@ ERROR, RED, OPEN, GREEN = {"errors": 1}, {"failed": 1}, {"skipped": 1}, {"passed
     ],
 )
 def test_a_fault_ends_in_its_verdict(fault: str, status: int, outcomes: dict[str, int], said: str, run: Run) -> None:
-    held(run(fault), status, outcomes, said)
+    assert ended(run(fault), said) == (status, outcomes)
 
 
 @pytest.mark.parametrize(
@@ -111,16 +111,17 @@ def test_a_fault_ends_in_its_verdict(fault: str, status: int, outcomes: dict[str
 def test_a_server_that_hangs_is_not_waited_for(
     fault: str, patience: str, status: int, outcomes: dict[str, int], said: str, run: Run
 ) -> None:
-    held(run(fault, f"--mtp-set={patience}=1"), status, outcomes, said)
+    assert ended(run(fault, f"--mtp-set={patience}=1"), said) == (status, outcomes)
 
 
 def test_a_server_that_ignores_sigterm_costs_no_verdict(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pytest_mtp.runtime.server, "stop", partial(stop, grace_s=0.1))
-    held(run("deaf"), 0, GREEN, "1 passed")
+    assert ended(run("deaf"), "1 passed") == (0, GREEN)
 
 
 def test_a_block_that_a_server_spoilt_is_measured_again(run: Run, pytester: pytest.Pytester) -> None:
-    held(run("once:mtp:dies-answering@2", "--mtp-set=gates.replacements=1"), 0, GREEN, "1 passed")
+    done = run("once:mtp:dies-answering@2", "--mtp-set=gates.replacements=1")
+    assert ended(done, "1 passed") == (0, GREEN)
     (judged,) = json.loads((pytester.path / "r.json").read_text())["judged"]
     invalid = [str(block["invalid"]) for block in judged["campaign"]["blocks"] if block["invalid"]]
     assert len(invalid) == 1
@@ -129,7 +130,7 @@ def test_a_block_that_a_server_spoilt_is_measured_again(run: Run, pytester: pyte
 
 @pytest.mark.parametrize("when", ["prints", "prints-answering"])
 def test_a_server_that_prints_100_mb_is_measured(when: str, run: Run) -> None:
-    held(run(f"once:mtp:{when}=100"), 0, GREEN, "1 passed")
+    assert ended(run(f"once:mtp:{when}=100"), "1 passed") == (0, GREEN)
 
 
 def test_a_report_is_left_also_of_arms_that_failed(run: Run, pytester: pytest.Pytester) -> None:
@@ -164,5 +165,6 @@ def test_a_server_that_the_kernel_ends_for_its_memory_is_named_so(run: Run, tmp_
         outer.write_text(f'#!/bin/sh\necho $$ > {group}/cgroup.procs\nexec {inner} "$@"\n')
         outer.chmod(0o755)
         done = run("honest", f"--mtp-source=bin:{outer}")
-        held(done, 17, OPEN, "INVALID: *mtp server died of SIGKILL (another process killed it*out of memory")
+        said = "INVALID: *mtp server died of SIGKILL (another process killed it*out of memory"
+        assert ended(done, said) == (17, OPEN)
         assert "oom_kill 1" in (group / "memory.oom_control").read_text()

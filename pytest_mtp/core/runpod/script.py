@@ -73,6 +73,12 @@ exit $?
 """
 
 
+FOLDER = "/root/mtp"
+"""Where a pod keeps what it makes; RunPod's images have no other user."""
+ENVIRON = "/proc/1/environ"
+"""Where a pod reads the container's own variables."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """What a pod is to do, in which of its folders."""
@@ -84,9 +90,8 @@ class Job:
     api: str
     grace_s: int | None
     """How long a pod stays after its work; ``None`` keeps it to the end of its hours."""
-    folder: str = "/root/mtp"
-    environ: str = "/proc/1/environ"
-    """Where the container's own variables are read."""
+    folder: str = FOLDER
+    environ: str = ENVIRON
 
     def path(self, name: str) -> str:
         """A place in the pod."""
