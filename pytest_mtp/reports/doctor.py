@@ -17,7 +17,12 @@ _TIED = "\x00"
 def page(title: str, findings: Iterable[Finding], ending: str, width: int) -> list[str]:
     """The whole page, no line wider than ``width`` but for a word that is."""
     body = (line for finding in findings for line in _lines(finding, width))
-    return [*textwrap.wrap(title, width), *body, *textwrap.wrap(ending, width, break_on_hyphens=False)]
+    return [*_whole(title, width), *body, *_whole(ending, width)]
+
+
+def _whole(text: str, width: int) -> list[str]:
+    """The text in lines in which no word is broken: a path is there to be copied."""
+    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
 
 
 def _lines(finding: Finding, width: int) -> Iterator[str]:

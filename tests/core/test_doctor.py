@@ -124,3 +124,9 @@ def test_the_page_keeps_to_the_width_and_marks_what_is_lacking(width: int) -> No
     lines = page("Profile p: words", examine(facts), "This machine cannot run it.", width)
     assert max(map(len, lines)) <= width
     assert sum(line.startswith("LACKS") for line in lines) == 2
+
+
+def test_a_command_at_the_end_of_the_page_can_be_copied_however_long_its_paths_are() -> None:
+    path = f"--mtp-cache-dir=/{'a-long-name/' * 9}end"
+    lines = page(f"Profile {path}:", [], f"Measure with: pytest --mtp {path}", 80)
+    assert lines == ["Profile", f"{path}:", "Measure with: pytest --mtp", path]
