@@ -75,8 +75,7 @@ def otava() -> Callable[..., Any]:
         from otava.analysis import compute_change_points
     except ImportError as error:
         raise MtpError(
-            f"The history cannot be judged: {error}. Its change points come from Apache Otava; "
-            f"install it with: pip install 'pytest-mtp[nightly]'"
+            f"What judges a history, Apache Otava, is not there ({error}): pip install 'pytest-mtp[nightly]'."
         ) from error
     return compute_change_points  # type: ignore[no-any-return, unused-ignore]
 

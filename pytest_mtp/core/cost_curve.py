@@ -42,11 +42,6 @@ class CurvePoint:
         return Estimate(tuple(math.log(self.tau) - cost for cost in self.step_cost.logs))
 
 
-def point_of_speedup(tau: float, speedup: Estimate) -> CurvePoint:
-    """The point of a measured speedup."""
-    return CurvePoint(tau, Estimate(tuple(math.log(tau) - log for log in speedup.logs)))
-
-
 def point_of(campaign: Campaign, prompt_class: str) -> CurvePoint | None:
     """The point of one class of a campaign; ``None`` while it has no valid block."""
     counts = acceptance(campaign, prompt_class)

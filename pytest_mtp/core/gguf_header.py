@@ -73,11 +73,6 @@ class Header:
         return self.number("nextn_predict_layers") or 0
 
     @property
-    def n_params(self) -> int:
-        """Numbers in all tensors."""
-        return sum(tensor.numbers for tensor in self.tensors)
-
-    @property
     def vocabulary(self) -> int:
         """Tokens: as many as the embedding has rows."""
         embeddings = (tensor.shape for tensor in self.tensors if tensor.name == "token_embd.weight")

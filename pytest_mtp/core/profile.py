@@ -114,7 +114,8 @@ class Gate:
                 raise SettingsError(f"gates.{name} is {getattr(self, name)}; it is a share: 0 or more and below 1.")
         if not 0 < self.alpha < 0.5:  # noqa: PLR2004 - above one half a test would prefer the wrong answer
             raise SettingsError(f"gates.alpha is a chance between 0 and 0.5, not {self.alpha}.")
-        if not self.looks or list(self.looks) != sorted(set(self.looks)) or self.looks[0] < 2:  # noqa: PLR2004 - t
+        fewest = 2  # one block alone has no spread
+        if not self.looks or list(self.looks) != sorted(set(self.looks)) or self.looks[0] < fewest:
             raise SettingsError("gates.looks are growing numbers of blocks, the first at least 2, such as [4, 8, 12].")
 
     @property

@@ -143,7 +143,8 @@ class SuiteTable:
     def __post_init__(self) -> None:
         if self.pairs < 1:
             raise SettingsError(f"suites.pairs is {self.pairs}; it must be at least 1.")
-        if not self.looks or list(self.looks) != sorted(set(self.looks)) or self.looks[0] < 2:  # noqa: PLR2004 - t
+        fewest = 2  # one block alone has no spread
+        if not self.looks or list(self.looks) != sorted(set(self.looks)) or self.looks[0] < fewest:
             raise SettingsError("suites.looks are growing numbers of blocks, the first at least 2, such as [3, 6].")
         for one in fields(self):
             if is_dataclass(table := getattr(self, one.name)):

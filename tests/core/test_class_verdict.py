@@ -16,7 +16,7 @@ from pytest_mtp.core.tau import Acceptance
 from pytest_mtp.core.verdict import Limit, Outcome, Verdict, Yardstick
 from tests.campaigns import around
 
-GATE = Gate(tolerance=0.05, tau_tolerance=0.25, tps_tolerance=0.1, alpha=0.06, looks=(4, 8))
+GATE = Gate(tolerance=0.05, tau_tolerance=0.25, tps_tolerance=0.1, alpha=0.09, looks=(4, 8, 12))
 COUNTS = Acceptance(tokens=96, drafted=100, accepted=64, repeatable=True)
 COUNTED = "tokens per step 3.00, 64 of 100 drafts accepted"
 FLOOR = Limit(speedup=1.5, yardstick=Yardstick.FLOOR)
@@ -32,7 +32,7 @@ def evidence(finding: Finding, low: float = 1.0, high: float = 3.0) -> Evidence:
 
 
 def subject(**changes: object) -> Subject:
-    """A class at 2.00x over 4 of 8 blocks, above a floor of 1.50x, without a word about its drafts before."""
+    """A class at 2.00x over 4 of 12 blocks, above a floor of 1.50x, without a word about its drafts before."""
     values: dict[str, object] = {
         "now": estimate(2.0),
         "counts": COUNTS,
@@ -107,8 +107,9 @@ def test_what_is_above_its_limit_passes_or_improved(limit: Limit, low: float, ou
     ("blocks", "stopped", "said"),
     [
         (4, None, "straddles the floor 1.50x; measuring ended early, with the loss of another class"),
-        (8, None, "straddles the floor 1.50x; more blocks or a quieter machine decide"),
-        (9, None, "straddles the floor 1.50x; more blocks or a quieter machine decide"),
+        (8, None, "straddles the floor 1.50x; measuring ended early, with the loss of another class"),
+        (12, None, "straddles the floor 1.50x; more blocks or a quieter machine decide"),
+        (13, None, "straddles the floor 1.50x; more blocks or a quieter machine decide"),
         (8, "no time", "was not judged by the floor 1.50x: no time"),
     ],
 )
@@ -255,7 +256,7 @@ def test_tau_is_held_against_arithmetic_where_no_baseline_is(limit: Limit | None
 def test_the_interval_that_is_shown_is_the_one_that_decided() -> None:
     assert subject().level == 0.9
     # Nothing was decided: the level at which a look would have been.
-    assert subject(evidence=None).level == pytest.approx(1 - 2 * 0.06 / 2)
+    assert subject(evidence=None).level == pytest.approx(1 - 2 * 0.09 / 3)
 
 
 def test_a_class_of_which_nothing_else_is_said_was_not_measured_again() -> None:

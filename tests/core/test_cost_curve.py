@@ -10,7 +10,6 @@ from pytest_mtp.core.cost_curve import (
     CurvePoint,
     Payoff,
     point_of,
-    point_of_speedup,
     rates_of,
     sentence,
 )
@@ -122,10 +121,8 @@ def test_a_curve_of_nothing_is_refused(points: tuple[CurvePoint, ...]) -> None:
         CostCurve(points, 3)
 
 
-def test_a_speedup_and_a_cost_are_the_same_point() -> None:
-    point = point_of_speedup(3.0, estimate(1.5, 2.0))
-    assert [math.exp(log) for log in point.step_cost.logs] == pytest.approx([2.0, 1.5])
-    assert point.speedup.logs == pytest.approx(estimate(1.5, 2.0).logs)
+def test_the_speedup_of_a_point_is_its_tokens_over_its_cost() -> None:
+    assert CurvePoint(3.0, estimate(2.0, 1.5)).speedup.logs == pytest.approx(estimate(1.5, 2.0).logs)
 
 
 def test_a_campaign_is_a_point() -> None:

@@ -110,11 +110,12 @@ def test_chances_are_compared_with_the_alpha_of_a_look(told: Told, finding: Find
 
 
 def test_every_class_shows_the_level_at_which_it_was_decided() -> None:
-    half, third = 0.25 / 2, 0.25 / 3
-    assert found({"lost": Told(below=0.01), "near": Told(below=0.25), "held": Told(above=0.01)}) == {
-        "lost": (Finding.BELOW, pytest.approx(third)),
-        "near": (Finding.OPEN, pytest.approx(half)),  # first of the two that were left
+    told = {"lost": Told(below=0.01), "near": Told(below=0.25), "held": Told(above=0.01), "far": Told(below=0.26)}
+    assert found(told) == {
+        "lost": (Finding.BELOW, pytest.approx(0.25 / 4)),
+        "near": (Finding.OPEN, pytest.approx(0.25 / 3)),  # first of the three that were left
         "held": (Finding.ABOVE, 0.25),
+        "far": (Finding.OPEN, 0.25),  # Holm had nothing to do with it
     }
 
 

@@ -26,3 +26,12 @@ def test_more_blocks_find_smaller_losses() -> None:
 
 def test_one_block_finds_nothing() -> None:
     assert detectable(float("nan"), 1, 0.05) is None
+
+
+def test_where_blocks_do_not_differ_every_loss_is_found_and_nothing_else() -> None:
+    assert detectable(0.0, 4, 0.05) == 0.0
+    assert [power(effect, 0.0, 4, 0.05) for effect in (0.01, 0.0, -0.01)] == [1.0, 0.0, 0.0]
+
+
+def test_a_test_that_hardly_ever_rejects_finds_no_loss_however_large() -> None:
+    assert detectable(0.02, 2, 1e-9) is None

@@ -5,7 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pytest_mtp.core.published import PublishedRow, PublishedTable
+from pytest_mtp.core.published import PublishedArm, PublishedRow, PublishedTable
+from pytest_mtp.errors import InputError
 
 TABLES = msgspec.json.decode(
     (Path(__file__).parent / "data/published_tables.json").read_bytes(), type=list[PublishedTable]
@@ -73,3 +74,35 @@ def test_our_formula_gives_the_same_speedup_from_one_token_less(table: Published
     for row in table.rows:
         assert row.tau / row.step_cost == pytest.approx(row.speedup)
         assert row.tau > row.mean_length
+
+
+@pytest.mark.parametrize(
+    ("arm", "cause"),
+    [
+        ({"predicted_n": 1, "tok_s": 9.0}, "^An answer has predicted_n 1 and tok_s 9.0: write 2 tokens or more"),
+        ({"predicted_n": 2, "tok_s": 0.0}, "^An answer has predicted_n 2 and tok_s 0.0"),
+        ({"predicted_n": 2, "tok_s": float("nan")}, "tok_s nan"),
+        ({"predicted_n": 9, "tok_s": 9.0, "draft_n": 3, "draft_n_accepted": 4}, "^An answer of 9 tokens has draft_n 3"),
+        (
+            {"predicted_n": 9, "tok_s": 9.0, "draft_n": 9, "draft_n_accepted": 8},
+            "fewer than the tokens after the first",
+        ),
+        ({"predicted_n": 9, "tok_s": 9.0, "draft_n_accepted": -1}, "draft_n_accepted -1"),
+    ],
+)
+def test_an_answer_that_cannot_have_been_is_refused(arm: dict[str, float], cause: str) -> None:
+    with pytest.raises(InputError, match=cause):
+        PublishedArm(**arm)  # type: ignore[arg-type]  # counts are integers here
+
+
+def test_every_token_but_one_may_be_an_accepted_draft() -> None:
+    most = PublishedArm(predicted_n=9, tok_s=9.0, draft_n=7, draft_n_accepted=7)
+    off = PublishedArm(predicted_n=9, tok_s=3.0)
+    assert PublishedRow(name="a", off=off, on=most).tau == 8.0
+    with pytest.raises(InputError, match=r"^The row 'a' drafted nothing where it was on: write its draft_n"):
+        PublishedRow(name="a", off=most, on=off)
+
+
+def test_a_table_without_rows_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^The table of 'card' has no rows; write one for each class"):
+        PublishedTable(device="card", model="m", n_max=3, source="s", harness="h", rows=())

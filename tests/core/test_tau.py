@@ -5,7 +5,7 @@ import pytest
 
 from pytest_mtp.core.sample import Campaign, Sample
 from pytest_mtp.core.server_spec import Arm
-from pytest_mtp.core.tau import acceptance, first_difference
+from pytest_mtp.core.tau import Acceptance, acceptance, first_difference
 from tests.campaigns import campaign, sample
 
 
@@ -80,6 +80,7 @@ def test_places_are_those_of_the_first_answer() -> None:
     assert silent is not None
     assert counts.per_position == (3, 2, 1)
     assert silent.per_position is None
+    assert Acceptance(tokens=1, drafted=0, accepted=0, repeatable=True).per_position is None
 
 
 THEN = [answer(64, 100, "x"), answer(50, 90, "y")]

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
 
 from pytest_mtp.core.engine_answer.drafts import Drafts
 from pytest_mtp.core.request import Answer
@@ -79,10 +78,3 @@ class Told:
             draft_n_accepted=0 if self.drafts is None else self.drafts.accepted,
         )
         return Answer(self.text, timings, self.stop_type, self.wall_ms, self.arrivals_ms)
-
-
-class Reader(Protocol):
-    """One format of a streamed completion."""
-
-    def __call__(self, stream: Stream) -> Told:
-        """Read it; MeasureError says what it lacks, or that it broke."""

@@ -9,7 +9,7 @@ from pytest_mtp.core.engine_answer.knowledge import DraftSource
 from pytest_mtp.core.engine_answer.protocol import Clock
 from pytest_mtp.core.server_spec import Arm
 from pytest_mtp.errors import ServerImposter, ServerLate, SettingsError
-from pytest_mtp.runtime.engines.attached import Attached, attach, endpoint_key
+from pytest_mtp.runtime.engines.attached import _RECOGNISERS, Attached, attach, endpoint_key
 from pytest_mtp.runtime.engines.protocol import Running
 from pytest_mtp.runtime.server import Server
 from tests.fakes.engines import ollama, openai, sglang, vllm
@@ -125,3 +125,8 @@ def test_an_answer_nested_without_end_is_of_no_known_engine() -> None:
         attach(parse_endpoint(f"mtp={url}")),
     ):
         pass
+
+
+def test_every_engine_can_be_recognised_and_what_all_can_answer_is_asked_last() -> None:
+    assert set(_RECOGNISERS) == set(Engine)
+    assert list(_RECOGNISERS)[-1] is Engine.OPENAI
