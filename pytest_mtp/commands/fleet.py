@@ -18,13 +18,17 @@ from pytest_mtp.errors import SettingsError
 from pytest_mtp.options import add_plain
 
 if TYPE_CHECKING:
-    from pytest_mtp.core.fleet.fleet_file import Machine
     from pytest_mtp.core.fleet.manifest import Manifest
     from pytest_mtp.runtime.fleet.protocol import Executor
 
 HELP = "measure on several machines, and show them on one page"
 _LOCAL, _DASK, _GITHUB = "local", "dask", "github"
 _LEDGERS = Path("fleet")
+_OF_EXECUTOR = {
+    _LOCAL: ("kind",),
+    _DASK: ("scheduler", "tls_ca", "tls_cert", "tls_key"),
+    _GITHUB: ("artifacts",),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,41 +46,18 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _plan(parsed: argparse.Namespace) -> int:
-    from pytest_mtp.core.fleet.fleet_file import manifest_of
+    from pytest_mtp.commands.fleet_plan import manifest_from
     from pytest_mtp.reports.fleet import plan_lines
-    from pytest_mtp.runtime.fleet.cell_run import now
-    from pytest_mtp.runtime.fleet.stored import load_machines
-    from pytest_mtp.runtime.profiles import load_profile
     from pytest_mtp.runtime.store import write_json
 
-    machines = load_machines(parsed.file)
-    try:
-        _check_words(machines)
-        profiles = {name: load_profile(name) for one in machines for name in one.work.profiles}
-        manifest = manifest_of(machines, profiles, now())
-    except SettingsError as error:
-        raise SettingsError(f"Fleet file {parsed.file}: {error}") from error
+    manifest = manifest_from(parsed.file)
     _say(plan_lines(manifest.cells, shutil.get_terminal_size().columns))
-    if parsed.out is not None:
+    if parsed.out is None:
+        _say(["With --out MANIFEST they are written, to be run."])
+    else:
         write_json(parsed.out, manifest)
         _say([f"Written to {parsed.out}; `pytest-mtp fleet run {parsed.out}` runs them."])
     return 0
-
-
-def _check_words(machines: "Sequence[Machine]") -> None:
-    """SettingsError, before a night is lost, for a suite or option that this pytest-mtp has not."""
-    from pytest_mtp.option_table import OPTIONS
-    from pytest_mtp.runtime.fleet.cell_run import suites
-
-    here = sorted(one.name for one in suites().glob("test_*.py"))
-    known = {one.flag for one in OPTIONS}
-    for machine in machines:
-        for suite in machine.work.suites:
-            if suite not in here:
-                raise SettingsError(f"there is no suite {suite!r:.80}; there are {', '.join(here)}.")
-        for option in machine.work.options:
-            if option.partition("=")[0] not in known:
-                raise SettingsError(f"{option!r:.80} is no option of pytest-mtp; `pytest --help` lists them.")
 
 
 def _run(parsed: argparse.Namespace) -> int:
@@ -89,6 +70,7 @@ def _run(parsed: argparse.Namespace) -> int:
     from pytest_mtp.runtime.interrupt import sigterm_as_ctrl_c
     from pytest_mtp.runtime.screen import Screen
 
+    _check_executor(parsed)
     manifest = load_manifest(parsed.manifest)
     cells = manifest.chosen(parsed.cell)
     if parsed.executor == _GITHUB and parsed.artifacts is None:
@@ -104,6 +86,18 @@ def _run(parsed: argparse.Namespace) -> int:
         return run_cells(controller, executor)
 
 
+def _check_executor(parsed: argparse.Namespace) -> None:
+    """SettingsError for what another executor takes: without it, cells would run where nobody wanted them to."""
+    for executor, names in _OF_EXECUTOR.items():
+        for name in names:
+            if parsed.executor != executor and getattr(parsed, name):
+                flag = f"--{name.replace('_', '-')}"
+                raise SettingsError(
+                    f"{flag} is of the executor {executor}, not of {parsed.executor}: add --executor {executor}, or "
+                    f"leave {flag} away."
+                )
+
+
 @contextmanager
 def _executor(parsed: argparse.Namespace, manifest: "Manifest") -> "Iterator[Executor]":
     """What ``--executor`` names; files that it left out are named at the end."""
@@ -116,7 +110,7 @@ def _executor(parsed: argparse.Namespace, manifest: "Manifest") -> "Iterator[Exe
     else:
         from pytest_mtp.runtime.fleet.github import Artifacts
 
-        artifacts = Artifacts(parsed.artifacts, tuple(one.kind for one in manifest.cells))
+        artifacts = Artifacts(parsed.artifacts, tuple(one.kind for one in manifest.cells), manifest.id)
         yield artifacts
         for refused in artifacts.refused:
             sys.stderr.write(f"pytest-mtp: {refused.name!r} was left out: {refused.why}\n")

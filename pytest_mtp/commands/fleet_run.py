@@ -75,9 +75,11 @@ class Controller:
         return found
 
     def _show(self, standing: Standing) -> None:
+        before = change_line(self._standings[standing.cell.id])
         self._standings[standing.cell.id] = standing
         block = live_lines(self.standings, *self.screen.size) if self.screen.live else ()
-        self.screen.show(block, change_line(standing))
+        if (now := change_line(standing)) != before:  # that a cell is lost is heard, and told by its result
+            self.screen.show(block, now)
 
 
 def run_cells(controller: Controller, executor: "Executor") -> int:

@@ -31,7 +31,7 @@ def bundle(
     verdict: HistoryVerdict | None = None,
     unreadable: Sequence[Unreadable] = (),
 ) -> Bundle:
-    """``summary.md``, ``annotations.txt``, ``bigger.json``, ``bencher.json``, ``verdict.txt``, ``report.html``."""
+    """Every text of this run; without the extra ``report`` the page is left out, and that is a notice."""
     texts = {
         "summary.md": summary(report, verdict),
         "annotations.txt": annotations(report, verdict, unreadable),

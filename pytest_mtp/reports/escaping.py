@@ -22,6 +22,8 @@ _MARKUP = str.maketrans(
     }
 )
 _LINKED = re.compile(r"(?<=/)(?=/)|(?<=www)(?=\.)|(?<=#)(?=\d)|(?<=\bGH)(?=-\d)", re.IGNORECASE)
+# A spreadsheet takes a text that begins like this for a formula, and some formulas send what is in the sheet away.
+_FORMULA = ("=", "+", "-", "@")
 _STARTS_A_BLOCK = re.compile(r"^(\d*)(?=[-+#=.)](?:\W|$))")
 
 
@@ -42,6 +44,12 @@ def for_log(text: str) -> str:
     shown = one_line(text).replace("##[", "## [")
     # The runner trims a line before it looks for the colons.
     return re.sub(r"^(\s*):(?=:)", r"\1: ", shown)
+
+
+def for_sheet(text: str) -> str:
+    """The text as a cell of a spreadsheet, in which it is no formula."""
+    shown = one_line(text)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
 
 
 def _visible(letter: str) -> str:

@@ -59,7 +59,7 @@ def word_or_open(standing: Standing) -> Word:
 def change_line(standing: Standing) -> str:
     """What became of a cell, for a log."""
     cell, said = standing.cell, word(standing)
-    where = f" on {standing.worker}" if standing.worker else ""
+    where = f" on {standing.worker}" if standing.worker and standing.state is not State.WAITING else ""
     verdict = f": {said.name}" if said is not None else ""
     return one_line(f"{cell.id} {cell.machine} {standing.state.value}{where}{verdict}", 200)
 
@@ -104,6 +104,11 @@ def speedup_of(found: Conclusion) -> float | None:
     return math.exp(fmean(logs)) if logs else None
 
 
+def minutes_of(standing: Standing) -> float | None:
+    """How long it took; ``None`` while it is not over, and of a lost one, of which that is not known."""
+    return None if standing.conclusion is None or standing.state is State.LOST else standing.conclusion.minutes
+
+
 def reason(standing: Standing) -> str | None:
     """Why a cell is no plain pass, in a sentence or a few; ``None`` where it is one, or not over."""
     found = standing.conclusion
@@ -114,7 +119,7 @@ def reason(standing: Standing) -> str | None:
         *found.others,
     ]
     said = [f"{name}: {one.reason}" for name, one in verdicts if not one.outcome.blameless]
-    return "; ".join(said) or "; ".join(_last_words(found.said)) or f"it ended with status {found.status}"
+    return "; ".join(said) or "; ".join(_last_words(found)) or f"it ended with status {found.status}"
 
 
 def sentence(standings: Sequence[Standing]) -> str:
@@ -132,10 +137,10 @@ def sentence(standings: Sequence[Standing]) -> str:
     }[worst]
 
 
-def _last_words(said: str) -> list[str]:
-    """Of an output why something failed, each cause once; else its last line."""
-    lines = [line for line in said.split("\n") if line]
-    causes = [line.partition(" - ")[2] or line for line in lines if line.startswith(_FAILED)]
+def _last_words(found: Conclusion) -> list[str]:
+    """Of an output why something failed, each cause once; else, and of what was ended, its last line."""
+    lines = [line for line in found.said.split("\n") if line]
+    causes = [line.partition(" - ")[2] or line for line in lines if line.startswith(_FAILED)] if found.fails else []
     return list(dict.fromkeys(causes)) or lines[-1:]
 
 
@@ -156,14 +161,13 @@ def _rows(standings: Sequence[Standing], width: int) -> Iterator[str]:
     yield _row(("cell", "machine", "state", "verdict", "speedup", "min", "measures"), machine, width)
     for one in standings:
         found, said = one.conclusion, word(one)
-        minutes = None if found is None else found.minutes
         cells = (
             one.cell.id,
             one.cell.machine,
             one.state.value,
             "-" if said is None else said.name,
             times(None if found is None else speedup_of(found)),
-            number(minutes, 1),
+            number(minutes_of(one), 1),
             one.cell.name,
         )
         yield _row(cells, machine, width)

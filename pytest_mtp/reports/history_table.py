@@ -11,7 +11,7 @@ from statistics import fmean
 
 from pytest_mtp.core.history import ClassEntry, Entry, Metric, Series, Unreadable
 from pytest_mtp.core.verdict import Outcome
-from pytest_mtp.reports.escaping import one_line
+from pytest_mtp.reports.escaping import for_sheet, one_line
 
 _GRAVEST_FIRST = (
     Outcome.ERROR,
@@ -45,8 +45,6 @@ _COLUMNS = (
     "segment",
     "imported_from",
 )
-# A spreadsheet takes a text that begins like this for a formula, and some formulas send what is in the sheet away.
-_FORMULA = ("=", "+", "-", "@")
 
 
 def table(entries: Sequence[Entry], unreadable: Sequence[Unreadable], width: int) -> Iterator[str]:
@@ -87,7 +85,7 @@ def csv_of(series: Iterable[Series]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
-    writer.writerows([_for_sheet(value) for value in row] for row in _values(series))
+    writer.writerows([for_sheet(one) if isinstance(one, str) else one for one in row] for row in _values(series))
     return text.getvalue()
 
 
@@ -211,10 +209,3 @@ def _values(series: Iterable[Series]) -> Iterator[tuple[str | float | None, ...]
 def _finite(value: float | None) -> float | None:
     """JSON has no other numbers."""
     return value if value is None or math.isfinite(value) else None
-
-
-def _for_sheet(value: str | float | None) -> str | float | None:
-    if not isinstance(value, str):
-        return value
-    shown = one_line(value)
-    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown

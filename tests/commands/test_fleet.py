@@ -1,20 +1,27 @@
 """``pytest-mtp fleet`` from the command line: planned, run, taken up again, merged and shown."""
 
+import io
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
 import pytest
 
 from pytest_mtp.cli import main
-from pytest_mtp.core.fleet.cell import Cell, CellResult
+from pytest_mtp.commands.fleet_run import Controller, run_cells
+from pytest_mtp.core.fleet.cell import Cell, CellResult, State, lost
 from pytest_mtp.core.status import UNDECIDED
+from pytest_mtp.errors import InputError
+from pytest_mtp.runtime.fleet.ledger import Ledger
+from pytest_mtp.runtime.fleet.protocol import Heard
 from pytest_mtp.runtime.fleet.stored import load_manifest
+from pytest_mtp.runtime.screen import Screen
 from pytest_mtp.runtime.store import write_json
 from tests.damaged import one_armed
 from tests.hostile import WORDS, hostile_report
@@ -64,6 +71,12 @@ def test_a_plan_is_shown_with_kinds_minutes_and_their_sum_and_written(
         ('suites = ["test_nothing.py"]', "there is no suite 'test_nothing.py'"),
         ('options = ["--mtp-colour=red"]', "'--mtp-colour=red' is no option of pytest-mtp"),
         ('options = ["--mtp-json=x"]', "--mtp-json is what a cell says itself"),
+        ('options = ["--mtp-tier=best"]', "--mtp-tier: 'best' is none of: screen, full"),
+        ('options = ["--mtp-tier"]', "'--mtp-tier' has no value; write --mtp-tier=screen|full"),
+        ('options = ["--mtp-resume=yes"]', "'--mtp-resume=yes' has a value"),
+        ('options = ["--mtp-set=server.colour=1"]', "server.colour"),
+        ('sources = ["master"]', "The source 'master' is of no known form"),
+        ('sources = ["git:https://me:word@x.example/l@m"]', "holds a user or password"),
         ('profiles = ["nothing"]', "there is no profile 'nothing'"),
         ("minutes = [", "cannot be read"),
     ],
@@ -80,6 +93,84 @@ def test_a_fleet_file_that_cannot_be_is_one_sentence(
     assert said.startswith(f"pytest-mtp: Fleet file {fleet}")
     assert why.lower() in said.lower()
     assert said.count("\n") == 1
+
+
+def test_a_plan_that_is_not_written_says_how_to(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "fleet.toml").write_text("profiles = ['phantom']\n[machines.desk]\nkind = 'cpu'\n")
+    assert main(["fleet", "plan", str(tmp_path / "fleet.toml")]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "With --out MANIFEST they are written, to be run."
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--scheduler", "tls://controller:8786"], "--scheduler is of the executor dask, not of local"),
+        (["--tls-key", "fleet.key"], "--tls-key is of the executor dask"),
+        (["--artifacts", "jobs"], "--artifacts is of the executor github"),
+        (["--executor", "dask", "--kind", "M3 Max"], "--kind is of the executor local, not of dask"),
+    ],
+)
+def test_what_another_executor_takes_is_refused_before_anything_is_run_here(
+    words: list[str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest, ledger = written(tmp_path / "cells.json", cell_of("/bin/false")), tmp_path / "ledger"
+    assert main(["fleet", "run", manifest, "--ledger", str(ledger), *words]) == 2
+    assert why in capsys.readouterr().err
+    assert not ledger.exists()
+
+
+class Spoiling:
+    """An executor during whose cell the disk goes bad."""
+
+    ended = False
+
+    def __init__(self, spoilt: Path) -> None:
+        self._spoilt = spoilt
+
+    def capacity(self) -> dict[str, int]:
+        return {"cpu": 1}
+
+    def run(self, cells: Sequence[Cell], heard: Heard) -> Iterator[CellResult]:
+        self._spoilt.mkdir(parents=True)  # nothing can be written in its place
+        try:
+            yield result_of(cells[0])
+        finally:
+            self.ended = True
+
+
+class Losing:
+    """An executor whose box goes away with every cell."""
+
+    def capacity(self) -> dict[str, int]:
+        return {"cpu": 1}
+
+    def run(self, cells: Sequence[Cell], heard: Heard) -> Iterator[CellResult]:
+        for cell in cells:
+            for state, box in ((State.RUNNING, "a"), (State.LOST, "a"), (State.WAITING, ""), (State.LOST, "")):
+                heard(cell, state, box)
+            yield lost(cell, "It went away.", worker="a", started_at=AT, ended_at=AT)
+
+
+def test_a_cell_that_is_lost_is_told_once_and_by_the_ledger_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell, ledger, stream = cell_of("/bin/false"), Ledger(tmp_path / "ledger"), io.StringIO()
+    ledger.open(manifest_of(cell))
+    assert run_cells(Controller(ledger=ledger, history=None, screen=Screen(stream), cells=[cell]), Losing()) == 17
+    told = [line.removeprefix(f"{cell.id} desk ") for line in stream.getvalue().splitlines()]
+    assert told == ["running on a", "lost on a", "waiting", "lost on a"]
+    capsys.readouterr()
+    assert main(["fleet", "report", str(ledger.folder)]) == 17
+    assert "1 cell: 1 lost" in capsys.readouterr().out
+
+
+def test_what_runs_is_ended_where_a_result_cannot_be_put_on_record(tmp_path: Path) -> None:
+    cell, ledger = cell_of("/bin/false"), Ledger(tmp_path / "ledger")
+    executor = Spoiling(ledger.folder / "results" / f"{cell.id}.json")
+    controller = Controller(ledger=ledger, history=None, screen=Screen(io.StringIO()), cells=[cell])
+    with pytest.raises(InputError, match="cannot be written") as caught:
+        run_cells(controller, executor)
+    assert executor.ended, caught.traceback  # also while somebody still holds the error
 
 
 def test_a_kind_that_nobody_has_is_refused_before_anything_is_run(

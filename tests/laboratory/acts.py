@@ -63,6 +63,11 @@ def raising(document: str) -> str:
     raise RuntimeError(f"no box can run {_cell(document).machine}")
 
 
+def lacking(dask_scheduler: object) -> None:
+    """No act: what a scheduler says that is sent the name of something that it has not."""
+    raise ModuleNotFoundError(f"No module named 'nothing_here' at {dask_scheduler}")
+
+
 def as_cpu(document: str) -> str:
     """The real thing, on a box whose card is a CPU: ``--mtp`` in the place of ``--mtp-gpu``, nothing else."""
     cell = _cell(document)

@@ -94,7 +94,7 @@ def _gguf(data: bytes, _: Path) -> object:
     header = read_header(io.BytesIO(data), len(data))
     header = merged([header]) if header.part is None else header
     mtp_complaint(header)
-    return header.quantization, header.n_params, header.unknown_types, header.per_block("feed_forward_length")
+    return header.quantization, header.unknown_types, header.per_block("feed_forward_length")
 
 
 def _helps() -> tuple[bytes, ...]:

@@ -7,7 +7,7 @@ import pytest
 from pytest_mtp.core.fleet.cell import Cell, CellResult, State, lost
 from pytest_mtp.core.fleet.standing import Standing, conclusion
 from pytest_mtp.core.run_report import RunReport
-from pytest_mtp.reports.fleet import change_line, counts, live_lines, plan_lines, sentence, table
+from pytest_mtp.reports.fleet import change_line, counts, live_lines, plan_lines, reason, sentence, table
 from pytest_mtp.reports.html.fleet import fleet_page
 from tests.hostile import WORDS, hostile_report
 from tests.reports_of_runs import run_report
@@ -65,6 +65,14 @@ def test_the_table_of_80_columns_has_every_cell_class_and_reason() -> None:
     assert "prose         mac" in text
     assert "halo: ERROR: usage; Failed: no such flag" in text
     assert "rented: box-a went away" in text
+    (rented,) = (line.split() for line in lines if line.split()[1:3] == ["rented", "lost"])
+    assert rented[4:6] == ["-", "-"]  # neither speed nor minutes
+
+
+def test_what_was_ended_says_so_and_not_what_failed_before() -> None:
+    said = "ERROR suites/x.py - Failed: no such flag\nIt wrote no report.\nIt was not over within 9 minutes."
+    assert reason(ended("desk", -15, None, said)) == "It was not over within 9 minutes."
+    assert reason(ended("desk", 1, None, said)) == "Failed: no such flag"
 
 
 def test_a_live_table_shows_what_runs_and_counts_what_does_not_fit() -> None:
@@ -81,6 +89,7 @@ def test_a_change_is_a_line() -> None:
     assert change_line(FLEET[5]).endswith(" attic running on box-b")
     assert change_line(FLEET[1]).endswith(" tower done on box: FAIL")
     assert change_line(FLEET[4]).endswith(" rented lost on box-a")
+    assert change_line(FLEET[5].heard(State.WAITING, "")).endswith(" attic waiting")
 
 
 @pytest.mark.parametrize(

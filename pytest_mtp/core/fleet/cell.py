@@ -21,7 +21,8 @@ _LONGEST = 500
 _MOST_MINUTES = 24 * 60
 _SUITE = re.compile(r"test_\w+\.py", re.ASCII)
 _OPTION = re.compile(r"--(mtp-[a-z][a-z-]*)(=.+)?", re.ASCII)
-_OF_THE_CELL = frozenset({"mtp-profile", "mtp-source", "mtp-flag-set", "mtp-json", "mtp-out", "mtp-history"})
+_OF_THE_CELL = frozenset({"mtp-profile", "mtp-source", "mtp-flag-set"})
+_OF_THE_FLEET = frozenset({"mtp-json", "mtp-out", "mtp-history"})
 _OTHER_STATUS = frozenset({"mtp-bisect"})
 
 
@@ -108,7 +109,7 @@ class CellResult:
     cell: str
     """Its id."""
     status: int
-    """How its pytest ended, negative where a signal ended it; 17 without a report where its node was lost."""
+    """How its pytest ended, negative where a signal ended it; 17 without a report where its node or it was lost."""
     report: RunReport | None
     started_at: str
     """RFC 3339, UTC, with microseconds, as is the next; by the clock of the node."""
@@ -140,6 +141,11 @@ def _check_option(option: str) -> None:
         raise InputError(f"{option!r:.80} is no option of a cell; write --mtp-X, --mtp-X=Y or test_X.py.")
     if match[1] in _OF_THE_CELL:
         raise InputError(f"--{match[1]} is what a cell says itself; give it in the fleet file, not as an option.")
+    if match[1] in _OF_THE_FLEET:
+        raise InputError(
+            f"--{match[1]} is what a cell says itself: its results go to the ledger, and into a history with --history "
+            "of `pytest-mtp fleet run`; leave it out."
+        )
     if match[1] in _OTHER_STATUS:
         raise InputError(f"--{match[1]} changes what the exit status means, so no cell takes it; leave it out.")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
-from pytest_mtp.core.fleet.cell import ALL, Cell
+from pytest_mtp.core.fleet.cell import ALL, CPU, Cell
 from pytest_mtp.core.fleet.manifest import MANIFEST_VERSION, Manifest
 from pytest_mtp.core.profile import Profile
 from pytest_mtp.errors import InputError, SettingsError
@@ -19,6 +19,9 @@ MOST_CELLS = 100_000
 _MACHINES, _KIND, _MINUTES = "machines", "kind", "minutes"
 # It becomes the name of an artifact and of a runner.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+# A worker of Dask says it in --resources, which is split at commas and =, and has _ for a blank.
+_KIND_NAME = re.compile(r"[^,=_\s](?:[^,=_]*[^,=_\s])?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +73,10 @@ def _machine(name: str, table: Any, shared: Work) -> Machine:
     kind = table.get(_KIND)
     if not (isinstance(kind, str) and kind):
         raise SettingsError(f'{where} has no kind; give what it has, such as kind = "RTX 3090" or "cpu".')
+    if not _KIND_NAME.fullmatch(kind):
+        raise SettingsError(f"{where} has the kind {kind!r:.80}; write it without comma, = and _, such as RTX 3090.")
+    if kind.lower() == CPU != kind:
+        raise SettingsError(f'{where} has the kind {kind}; write kind = "{CPU}" for what needs no card.')
     if not work.profiles:
         raise SettingsError(f"{where} has no profiles; name some there, or at the top for all machines.")
     return Machine(name=name, kind=kind, work=work)

@@ -24,7 +24,7 @@ class Box:
     threads: int
     """How many cells it takes at once, of whatever kind."""
     silent_s: float = 0.0
-    """Since it was last heard of, by the scheduler's clock."""
+    """Since it was last heard of."""
 
     def free(self, kind: str) -> int:
         """Cells of this kind that it could take now, were there no others."""

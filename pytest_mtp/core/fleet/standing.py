@@ -54,12 +54,13 @@ class Conclusion:
 
     @property
     def minutes(self) -> float | None:
-        """How long it took; ``None`` where its times are none."""
+        """How long it took; ``None`` where its times are none, or in no order."""
         try:
             took = datetime.fromisoformat(self.ended_at) - datetime.fromisoformat(self.started_at)
         except (ValueError, TypeError):
             return None
-        return took.total_seconds() / 60
+        minutes = took.total_seconds() / 60
+        return minutes if minutes >= 0 else None  # a clock was set back meanwhile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

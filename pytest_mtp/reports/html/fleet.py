@@ -7,7 +7,7 @@ from pytest_mtp.core.fleet.cell import State
 from pytest_mtp.core.fleet.standing import Standing
 from pytest_mtp.core.verdict import ClassResult, Outcome
 from pytest_mtp.reports.conclusion import Word
-from pytest_mtp.reports.fleet import by_subject, counts, reason, sentence, speedup_of, word, word_or_open
+from pytest_mtp.reports.fleet import by_subject, counts, minutes_of, reason, sentence, speedup_of, word, word_or_open
 from pytest_mtp.reports.html.mark import Mark, mark_of
 from pytest_mtp.reports.html.numeral import number, span, times
 from pytest_mtp.reports.html.page import templates
@@ -70,7 +70,7 @@ def _cell_row(standing: Standing) -> CellRow:
     cells = (
         cell.machine, cell.kind, cell.name, standing.worker or "-",
         times(None if found is None else speedup_of(found)),
-        number(None if found is None else found.minutes, 1),
+        number(minutes_of(standing), 1),
         found.machine if found is not None and found.machine else "-",
         found.build if found is not None and found.build else "-",
     )  # fmt: skip

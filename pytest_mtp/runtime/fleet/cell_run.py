@@ -16,6 +16,7 @@ from pathlib import Path
 from pytest_mtp.core.fleet.cell import CPU, Cell, CellResult
 from pytest_mtp.core.run_report import RunReport
 from pytest_mtp.core.secret import masked
+from pytest_mtp.core.status import UNDECIDED
 from pytest_mtp.errors import InputError
 from pytest_mtp.runtime.child import trusted_environment
 from pytest_mtp.runtime.offspring import guarded
@@ -26,6 +27,9 @@ from pytest_mtp.runtime.toolchain import ENVIRONMENT
 _PASSED = (*ENVIRONMENT, "XDG_*_HOME", "HF_*", "GIT_CONFIG_*", "GIT_SSL_*", "PIP_*", "PYTHONPATH", "USER")
 _OF_THE_HUB = "HF_TOKEN"
 """The one key that a cell needs: gated models want it, and no server that is measured sees it."""
+
+_INTERRUPTED = 2
+"""pytest's own; of a suite that cannot be collected it is 1 here."""
 
 _LINES, _LONGEST = 20, 4000
 _COLUMNS = "200"
@@ -59,7 +63,10 @@ def ran(cell: Cell, more: Sequence[str] = (), environment: Mapping[str, str] | N
         with log.open("w", encoding="utf-8"):
             status, why = _ended(command(cell, report, more), log, told, cell.minutes)
         found, unread = _report(report)
-        said = "\n".join(part for part in (tail(log, _LINES), why, unread) if part)
+        said = "\n".join(part for part in (tail(log, _LINES), unread, why) if part)
+    if status == _INTERRUPTED:
+        # By somebody else than its controller, most often a machine that is shut down: its box is lost, not its speed.
+        status, found = UNDECIDED, None
     return CellResult(
         cell=cell.id,
         status=status,
@@ -80,6 +87,8 @@ def command(cell: Cell, report: Path, more: Sequence[str] = ()) -> list[str]:
     about += [f"--mtp-flag-set={cell.flag_set}"] if cell.flag_set else []
     return [
         *(sys.executable, "-m", "pytest", *chosen, "-q", "-ra", "-p", "no:cacheprovider", "-p", "no:xdist"),
+        # Else a suite that cannot be imported ends as one that was interrupted.
+        "--continue-on-collection-errors",
         # Baselines are those of the folder that the node works in.
         f"--rootdir={Path.cwd()}",
         "--mtp" if cell.kind == CPU else "--mtp-gpu",
@@ -116,6 +125,8 @@ def _ended(command: Sequence[str], log: Path, environment: Mapping[str, str], mi
             return -signal.SIGTERM, f"It was not over within {minutes:g} minutes and was ended."
         finally:
             stop_all(process)
+    if status == _INTERRUPTED:
+        return status, "Its pytest was interrupted, as by a machine that is shut down."
     return status, "" if status >= 0 else f"Its pytest {describe_exit(status)}."
 
 

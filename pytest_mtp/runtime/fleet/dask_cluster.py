@@ -3,6 +3,7 @@
 import ipaddress
 import re
 import socket
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -15,7 +16,7 @@ from pytest_mtp.core.fleet.manifest import absent
 from pytest_mtp.core.fleet.placement import capacity_of
 from pytest_mtp.errors import FleetError, SettingsError
 from pytest_mtp.runtime.fleet.cell_run import run_cell
-from pytest_mtp.runtime.fleet.dask_scheduler import doors
+from pytest_mtp.runtime.fleet.dask_scheduler import claimed, doors
 from pytest_mtp.runtime.fleet.dask_shift import Patience, Shift, boxes_of
 from pytest_mtp.runtime.fleet.protocol import Heard
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"(?P<scheme>tcp|tls)://(?:\[(?P<six>[0-9A-Fa-f:]+)]|(?P<host>[^:/\[\]]+)):(?P<port>\d+)")
 _KNOCK_S = 2.0
+_ASK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,7 @@ class DaskCluster:
     """What the boxes call, importable there: JSON of a cell in, JSON of its result out."""
 
     connect_s: float = 30.0
+    """How long is waited for the scheduler, and for it to notice that an earlier controller is dead."""
 
     def __post_init__(self) -> None:
         _check(self.address, self.certificates)
@@ -69,11 +72,12 @@ class DaskCluster:
             return capacity_of(boxes_of(client))
 
     def run(self, cells: Sequence[Cell], heard: Heard) -> Iterator[CellResult]:
-        """Run them; SettingsError, before any is sent, for a kind that no box has.
+        """Run them; SettingsError, before any is sent, for a kind that no box has and while another controller does.
 
         What a controller that was killed had sent goes on meanwhile, and its results are taken up here.
         """
         with self._client() as client:
+            self._claim(client)
             there = capacity_of(boxes_of(client))
             lacking = absent(cells, there)
             if lacking:
@@ -93,10 +97,30 @@ class DaskCluster:
     def _client(self) -> "Iterator[Client]":
         dask = _dask()
         with dask.config.set({"distributed.comm.timeouts.connect": self.connect_s}), self._connected() as client:
-            for door in client.run_on_scheduler(doors):
+            for door in self._doors(client):
                 _check_door(door)
                 _check_bound(door)
             yield client
+
+    def _claim(self, client: "Client") -> None:
+        """SettingsError while another controller has this run: each would take up, and end, what the other sent."""
+        deadline = time.monotonic() + self.connect_s
+        while not client.run_on_scheduler(claimed, self.run_name, client.id):
+            if time.monotonic() > deadline:
+                raise SettingsError(
+                    f"Another controller runs this manifest on {self.address}: wait for it or end it, or plan anew. "
+                    "One whose machine is gone is forgotten within some minutes."
+                )
+            time.sleep(_ASK_S)
+
+    def _doors(self, client: "Client") -> Sequence[str]:
+        try:
+            return list(client.run_on_scheduler(doors))
+        except ImportError as error:
+            raise FleetError(
+                f"The scheduler at {self.address} lacks what is asked of it: {error!s:.300}. Install this pytest-mtp "
+                "there too, and on every box."
+            ) from error
 
     def _connected(self) -> "Client":
         from distributed import Client
@@ -185,5 +209,5 @@ def _dask() -> Any:
         import dask.config
         import distributed  # noqa: F401 - Dask may be there without it
     except ImportError as error:
-        raise SettingsError("The executor dask needs Dask: install pytest-mtp[fleet].") from error
+        raise SettingsError("The executor dask needs Dask: pip install 'pytest-mtp[fleet]'.") from error
     return dask

@@ -13,9 +13,6 @@ _PATIENCE_S = 5.0
 
 def told(keys: list[str], dask_scheduler: "Scheduler") -> dict[str, Any]:
     """Every worker, and on which of them each key is: ``None`` where none has it or ever will."""
-    from time import time
-
-    at = time()
     boxes = [
         {
             "address": worker.address,
@@ -23,11 +20,22 @@ def told(keys: list[str], dask_scheduler: "Scheduler") -> dict[str, Any]:
             "cards": dict(worker.resources),
             "taken": dict(worker.used_resources),
             "threads": worker.nthreads,
-            "silent_s": max(at - worker.last_seen, 0.0),
+            "last_seen": worker.last_seen,
         }
         for worker in dask_scheduler.workers.values()
     ]
     return {"boxes": boxes, "places": {key: _place(key, dask_scheduler) for key in keys}}
+
+
+def claimed(run_name: str, client: str, dask_scheduler: "Scheduler") -> bool:
+    """Make this client the one controller of a run; False while another one of it is connected."""
+    # One step of the scheduler's loop, so that no two are told that they are the one.
+    place = ["pytest-mtp-controller", run_name]
+    holder = dask_scheduler.get_metadata(place, default=None)
+    if holder != client and holder in dask_scheduler.clients:
+        return False
+    dask_scheduler.set_metadata(place, client)
+    return True
 
 
 def doors(dask_scheduler: "Scheduler") -> list[str]:

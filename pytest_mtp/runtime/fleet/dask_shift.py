@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_mtp.core.fleet.cell import Cell, CellResult, State, lost
@@ -18,6 +19,7 @@ from pytest_mtp.core.run_report import migrated
 from pytest_mtp.errors import InputError, MtpError
 from pytest_mtp.runtime.fleet.cell_run import now
 from pytest_mtp.runtime.fleet.dask_scheduler import end_cells, evict, told
+from pytest_mtp.runtime.fleet.heartbeat import Heartbeats
 from pytest_mtp.runtime.fleet.protocol import Heard
 from pytest_mtp.runtime.store import encoded
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 _BLANK = "_"
 _PREFIX = "pytest-mtp"
 _FETCH_S = 60
-_ENDING_S = 15
+_NO_SILENCE: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,7 @@ class Shift:
     """By key."""
     _tries: dict[str, int] = field(default_factory=dict)
     _homeless_since: dict[str, float] = field(default_factory=dict)
+    _heartbeats: Heartbeats = field(default_factory=Heartbeats)
     _landed: "queue.SimpleQueue[str]" = field(default_factory=queue.SimpleQueue)
 
     def results(self, cells: Sequence[Cell]) -> Iterator[CellResult]:
@@ -110,7 +113,7 @@ class Shift:
     def _look(self) -> tuple[Box, ...]:
         """The boxes that live; what others had is lost."""
         seen = self.client.run_on_scheduler(told, list(self._flying))
-        boxes = boxes_from(seen["boxes"])
+        boxes = boxes_from(seen["boxes"], self._heartbeats.silences(seen["boxes"]))
         gone = self._hung(boxes)
         for address in gone:
             self.client.run_on_scheduler(evict, address)
@@ -141,7 +144,7 @@ class Shift:
         if flight.address in gone:
             self._lose(key, gone[flight.address])
         elif place is None and not flight.future.done():
-            self._lose(key, "it went away")
+            self._lose(key, "it went away (see the log of its worker)")
 
     def _lose(self, key: str, why: str) -> None:
         """Have the cell run on a twin."""
@@ -211,8 +214,9 @@ class Shift:
         if not self._flying:
             return
         busy = sorted({one.address for one in self._flying.values() if one.address})
-        with suppress(Exception):
+        with suppress(Exception):  # first, so that what is ended is nobody's result
             self._forget(list(self._flying))
+        with suppress(Exception):
             self.client.run(end_cells, workers=busy, on_error="ignore", nanny=False)
         self._flying.clear()
 
@@ -222,8 +226,8 @@ def boxes_of(client: "Client") -> tuple[Box, ...]:
     return boxes_from(client.run_on_scheduler(told, [])["boxes"])
 
 
-def boxes_from(seen: Iterable[Mapping[str, Any]]) -> tuple[Box, ...]:
-    """What the scheduler told, with kinds as cells name them."""
+def boxes_from(seen: Iterable[Mapping[str, Any]], silent_s: Mapping[str, float] = _NO_SILENCE) -> tuple[Box, ...]:
+    """What the scheduler told, with kinds as cells name them, and how long each is silent by its address."""
     return tuple(
         Box(
             address=one["address"],
@@ -231,7 +235,7 @@ def boxes_from(seen: Iterable[Mapping[str, Any]]) -> tuple[Box, ...]:
             cards={_kind(name): int(count) for name, count in one["cards"].items()},
             taken={_kind(name): int(count) for name, count in one["taken"].items()},
             threads=one["threads"],
-            silent_s=one["silent_s"],
+            silent_s=silent_s.get(one["address"], 0.0),
         )
         for one in seen
     )
@@ -251,6 +255,8 @@ def _result(flight: _Flight) -> CellResult:
         raise InputError(f"{type(error).__name__}: {error!s:.300}") from error
     if found.cell != cell.id:
         raise InputError(f"it answered for cell {found.cell:.40}")
+    if found.state is State.LOST:  # a box that is shut down ends its pytest, and may live to say so
+        raise InputError(found.said.rpartition("\n")[2])
     return found
 
 

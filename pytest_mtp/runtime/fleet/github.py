@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_mtp.core.fleet.cell import Cell, CellResult
+from pytest_mtp.core.fleet.manifest import Manifest
 from pytest_mtp.core.history import Unreadable
 from pytest_mtp.core.run_report import RunReport
 from pytest_mtp.core.status import UNDECIDED
@@ -26,7 +27,7 @@ _SLACK_MINUTES = 15
 """Of a job over its cell, which ends by itself and leaves a result."""
 _MOST_FILES = 10_000
 _MEND = "It was left out; see that the job uploaded what `pytest-mtp fleet run` wrote."
-_NOT_RESULTS = frozenset({"manifest.json"})
+_MANIFEST = "manifest.json"
 _HEARD = "heard"
 
 
@@ -54,6 +55,8 @@ class Artifacts:
     folder: Path
     kinds: tuple[str, ...]
     """Those of the manifest: what has a result had its runner."""
+    run_name: str = ""
+    """The id of the manifest: a result beside another one is of another night."""
     refused: list[Unreadable] = field(default_factory=list)
     """Files that were left out, once ``run`` is through."""
 
@@ -66,6 +69,7 @@ class Artifacts:
         asked, found = {one.id: one for one in cells}, dict[str, Path]()
         for path in self._files():
             try:
+                self._check_plan(path)
                 result = _result(path, asked)
                 if result.cell not in asked:
                     raise InputError(f"Cell {result.cell!r:.40} is none of those that are asked for.")
@@ -76,6 +80,14 @@ class Artifacts:
                 continue
             found[result.cell] = path
             yield result
+
+    def _check_plan(self, path: Path) -> None:
+        """InputError for a result out of the ledger of another plan, as a runner that is not emptied keeps one."""
+        beside = path.parent.parent / _MANIFEST
+        if beside.parent.is_relative_to(self.folder) and beside.is_file() and not beside.is_symlink():
+            found = load(beside, Manifest, _MEND).id
+            if found != self.run_name:
+                raise InputError(f"It is of another plan, {found}, and not of {self.run_name or 'this one'}. {_MEND}")
 
     def _files(self) -> Iterator[Path]:
         """What may be a result, in the order of names; links lead to files of ours, and are refused."""
@@ -90,7 +102,7 @@ class Artifacts:
                 self.refused.append(Unreadable(name, "It is a link."))
             elif not path.is_file():
                 self.refused.append(Unreadable(name, "It is no file."))
-            elif path.name not in _NOT_RESULTS and path.parent.name != _HEARD:
+            elif path.name != _MANIFEST and path.parent.name != _HEARD:
                 yield path
 
 

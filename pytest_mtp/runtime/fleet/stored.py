@@ -21,6 +21,8 @@ def load_machines(path: Path) -> tuple[Machine, ...]:
     """The machines of a ``fleet.toml``; SettingsError says what is wrong with it."""
     try:
         return machines_of(toml_tables(content_of(path, _MOST_BYTES)))
+    except FileNotFoundError as error:
+        raise SettingsError(f"There is no fleet file {path}; docs/fleet.md shows one.") from error
     except (OSError, ValueError, RecursionError) as error:
         raise SettingsError(f"Fleet file {path} cannot be read: {error!s:.{_LONGEST}}.") from error
     except SettingsError as error:
@@ -41,6 +43,8 @@ def load(path: Path, kind: type[T], mend: str) -> T:
         if kind is CellResult and isinstance(document.get("report"), dict):
             document["report"] = migrated(document["report"])
         return msgspec.convert(document, kind)
+    except FileNotFoundError as error:
+        raise InputError(f"There is no {path}. {mend}") from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path} cannot be read: {error!s:.{_LONGEST}}. {mend}") from error
     except MtpError as error:

@@ -72,3 +72,4 @@ def test_minutes_are_those_between_its_times_and_none_where_they_are_no_times() 
     assert whole.minutes == 30
     assert replace(whole, started_at="x").minutes is None
     assert replace(whole, started_at="2026-12-03T03:00:00").minutes is None
+    assert replace(whole, started_at="2026-12-03T03:30:00.000001+00:00").minutes is None  # the clock was set back

@@ -12,11 +12,13 @@ import pytest
 
 from pytest_mtp.core.fleet.cell import CellResult, State
 from pytest_mtp.errors import InputError
+from pytest_mtp.runtime.fleet import cell_run
 from pytest_mtp.runtime.fleet.cell_run import cell_environment, command, ran, run_cell
 from pytest_mtp.runtime.fleet.stored import load
 from pytest_mtp.runtime.store import encoded
 from tests.runtime.fleet.cells import cell_of, hangs, server_that
 
+TELLER = "import sys; from pytest_mtp.runtime.fleet.cell_run import run_cell; print(run_cell(sys.argv[1]))"
 # It waits for the file of a server that hangs, kills itself, and the test looks for what is left.
 CALLER = "import sys; from pytest_mtp.runtime.fleet.cell_run import run_cell; run_cell(sys.argv[1])"
 
@@ -67,8 +69,33 @@ def test_what_is_not_over_in_time_is_ended_and_no_loss(tmp_path: Path) -> None:
     up = tmp_path / "up"
     result = ran(cell_of(server_that(hangs(up), tmp_path / "server"), minutes=0.1))
     assert result.status == -signal.SIGTERM
-    assert "It was not over within 0.1 minutes and was ended." in result.said
+    assert result.said.endswith("It was not over within 0.1 minutes and was ended.")
     assert not up.exists() or gone(int(up.read_text()))
+
+
+def test_a_pytest_that_is_interrupted_is_lost_and_no_loss(tmp_path: Path) -> None:
+    """As it is by a machine that is shut down, whose worker may live to send what came of it."""
+    up = tmp_path / "up"
+    cell = cell_of(server_that(hangs(up), tmp_path / "server"))
+    with subprocess.Popen([sys.executable, "-c", TELLER, encoded(cell)], stdout=subprocess.PIPE) as caller:
+        appeared(up, caller)
+        (pytest_of_it,) = (one for one in psutil.Process(caller.pid).children() if "pytest" in one.cmdline())
+        pytest_of_it.terminate()
+        told, _ = caller.communicate()
+    (tmp_path / "result.json").write_bytes(told)
+    result = load(tmp_path / "result.json", CellResult, "")
+    assert (result.state, result.status, result.report) == (State.LOST, 17, None)
+    assert result.said.endswith("Its pytest was interrupted, as by a machine that is shut down.")
+
+
+def test_a_suite_that_cannot_be_imported_is_an_error_and_no_interruption(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "test_speedup.py").write_text("import nothing_of_that_name")
+    monkeypatch.setattr(cell_run, "suites", lambda: tmp_path)
+    result = ran(cell_of("/bin/false"))
+    assert (result.state, result.status) == (State.DONE, 1)
+    assert "nothing_of_that_name" in result.said
 
 
 def test_all_of_a_cell_ends_when_its_caller_is_killed(tmp_path: Path) -> None:

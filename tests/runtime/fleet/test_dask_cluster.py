@@ -16,9 +16,10 @@ import pytest
 
 from pytest_mtp.core.fleet.cell import Cell, CellResult, State
 from pytest_mtp.errors import FleetError, SettingsError
+from pytest_mtp.runtime.fleet import dask_cluster
 from pytest_mtp.runtime.fleet.dask_cluster import Certificates, DaskCluster
 from pytest_mtp.runtime.fleet.dask_shift import Patience
-from tests.laboratory.acts import as_cpu, at_once, at_the_gate, gate_of, overlaps, raising, spans
+from tests.laboratory.acts import as_cpu, at_once, at_the_gate, gate_of, lacking, overlaps, raising, spans
 from tests.laboratory.boxes import ROOT, Cluster, cluster
 from tests.runtime.fleet.cells import cell_of, hangs, server_that
 
@@ -274,6 +275,31 @@ def test_what_a_killed_controller_had_sent_goes_on_and_is_taken_up(fleet: Fleet)
     assert [one.cell for one in spans(fleet.folder) if one.cell in results] == [running.id, waiting.id]
 
 
+def test_a_second_controller_of_a_run_is_refused_and_ends_nothing(fleet: Fleet) -> None:
+    fleet.start("box")
+    running, waiting = cells_of(fleet.kind, 2)
+    gate = fleet.gate(running)
+    first = Run(fleet.executor(act=at_the_gate), [running, waiting])
+    with held(gate), pytest.raises(SettingsError, match="Another controller runs this manifest"):
+        list(fleet.executor(act=at_the_gate, connect_s=1).run([running, waiting], lambda *_: None))
+    results = first.results()
+    assert {one.status for one in results.values()} == {0}
+    assert [one.cell for one in spans(fleet.folder) if one.cell in results] == [running.id, waiting.id]
+
+
+def test_a_cell_whose_pytest_is_interrupted_on_its_box_is_run_on_a_twin(fleet: Fleet, tmp_path: Path) -> None:
+    """As by a box that is shut down, whose worker ends after the pytest."""
+    cell, up = measured(fleet, tmp_path)
+    run = Run(fleet.executor(act=as_cpu), [cell])
+    fleet.boxes.wait(f"box {fleet.kind}", lambda: up.exists() and bool(up.read_text()))
+    worker = psutil.Process(fleet.boxes.running[f"box {fleet.kind}"].pid)
+    (pytest_of_it,) = (one for one in worker.children() if "pytest" in one.cmdline())
+    pytest_of_it.terminate()
+    result = run.results()[cell.id]
+    assert (result.state, result.report) == (State.LOST, None)
+    assert "interrupted, as by a machine that is shut down" in result.said
+
+
 def measured(fleet: Fleet, folder: Path) -> tuple[Cell, Path]:
     """A cell whose pytest waits for a server that hangs, and the file with the pid of that server."""
     fleet.start("box")
@@ -329,9 +355,18 @@ def test_no_scheduler_is_said() -> None:
         DaskCluster(address="tcp://127.0.0.1:9", connect_s=1).capacity()
 
 
+def test_a_scheduler_without_this_package_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It cannot import what it is sent by name."""
+    with cluster(tmp_path) as found:
+        executor = DaskCluster(address=found.address)
+        monkeypatch.setattr(dask_cluster, "doors", lacking)
+        with pytest.raises(FleetError, match=r"The scheduler at .* lacks .*'nothing_here'.*Install this pytest-mtp"):
+            executor.capacity()
+
+
 def test_without_dask_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(SettingsError, match=r"install pytest-mtp\[fleet\]"):
+    with pytest.raises(SettingsError, match=r"pip install 'pytest-mtp\[fleet\]'"):
         DaskCluster(address="tcp://127.0.0.1:9").capacity()
 
 

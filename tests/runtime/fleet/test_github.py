@@ -12,7 +12,7 @@ from pytest_mtp.errors import InputError
 from pytest_mtp.runtime.fleet.github import MOST_JOBS, Artifacts, matrix
 from pytest_mtp.runtime.store import write_json
 from tests.reports_of_runs import run_report
-from tests.runtime.fleet.cells import cell_of
+from tests.runtime.fleet.cells import cell_of, manifest_of
 
 CELLS = (cell_of("/bin/false"), cell_of("/bin/false", "tower", "RTX 3090", minutes=45))
 AT = "2026-12-03T03:00:00.000000+00:00"
@@ -25,7 +25,7 @@ def result_of(cell: Cell) -> CellResult:
 
 def taken(folder: Path) -> tuple[list[str], dict[str, str]]:
     """The cells that have a result, and what was left out with why."""
-    artifacts = Artifacts(folder, ("cpu",))
+    artifacts = Artifacts(folder, ("cpu",), manifest_of(*CELLS).id)
     found = [one.cell for one in artifacts.run(CELLS, lambda *_: None)]
     return found, {one.name: one.why for one in artifacts.refused}
 
@@ -48,7 +48,7 @@ def test_more_jobs_than_github_starts_are_refused() -> None:
 def test_results_and_bare_reports_are_taken_from_the_folders_of_their_artifacts(tmp_path: Path) -> None:
     write_json(tmp_path / "cell-a" / "results" / f"{CELLS[0].id}.json", result_of(CELLS[0]))
     write_json(tmp_path / f"cell-{CELLS[1].id}" / "report.json", REPORT)
-    (tmp_path / "cell-a" / "manifest.json").write_text("{}")  # of the ledger that was uploaded
+    write_json(tmp_path / "cell-a" / "manifest.json", manifest_of(*CELLS))  # of the ledger that was uploaded
     (tmp_path / "cell-a" / "heard").mkdir()
     (tmp_path / "cell-a" / "heard" / f"{CELLS[0].id}.json").write_text("{}")
     found, refused = taken(tmp_path)
@@ -88,6 +88,16 @@ def test_a_second_result_of_a_cell_is_left_out(tmp_path: Path) -> None:
     found, refused = taken(tmp_path)
     assert found == [CELLS[0].id]
     assert "has a result in" in refused["b.json"]
+
+
+def test_a_result_of_another_night_is_left_out(tmp_path: Path) -> None:
+    """A runner that is not emptied uploads the ledger of its last night once more."""
+    for cell, plan in zip(CELLS, (manifest_of(*CELLS), manifest_of(*reversed(CELLS))), strict=True):
+        write_json(tmp_path / cell.machine / "manifest.json", plan)
+        write_json(tmp_path / cell.machine / "results" / f"{cell.id}.json", result_of(cell))
+    found, refused = taken(tmp_path)
+    assert found == [CELLS[0].id]
+    assert "It is of another plan" in refused[f"tower/results/{CELLS[1].id}.json"]
 
 
 def test_links_and_folders_are_left_out(tmp_path: Path) -> None:

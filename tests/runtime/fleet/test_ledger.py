@@ -124,6 +124,13 @@ def test_a_manifest_or_fleet_file_that_is_none_is_one_sentence(content: bytes, t
         assert len(str(caught.value)) < 700
 
 
+def test_a_file_that_is_not_there_is_said_without_the_words_of_the_system(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^There is no .*cells\.json\. Write one with"):
+        load_manifest(tmp_path / "cells.json")
+    with pytest.raises(SettingsError, match=r"^There is no fleet file .*fleet\.toml; docs/fleet\.md shows one"):
+        load_machines(tmp_path / "fleet.toml")
+
+
 def test_a_manifest_that_was_edited_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cells.json"
     write_json(path, manifest_of(CELL))
