@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 
-.PHONY: gate test builds lint types layers check clean
+.PHONY: gate test builds docs lint types layers check mutants clean
 
 gate: $(READY)
 	$(BIN)/pytest suites --mtp --mtp-json mtp-report.json $(ARGS)
@@ -15,6 +15,12 @@ test: $(READY)
 # Compiles the further builds that slow tests want: once, about ten minutes each on two cores.
 builds: $(READY)
 	MTP_TEST_BUILDS=make $(BIN)/pytest tests/real/test_builds.py $(ARGS)
+
+# The pages as a site, in docs/_build/html; what they take from the code is made anew first.
+docs: $(READY)
+	$(BIN)/python -m docs.generate
+	$(BIN)/python -m sphinx -W --keep-going -n -q docs docs/_build/html $(ARGS)
+	@echo "docs/_build/html/index.html"
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -27,6 +33,11 @@ layers: $(READY)
 	$(BIN)/lint-imports
 
 check: lint types layers
+
+# Which mistakes in the modules that decide would no test notice? Some minutes; ARGS="tau --list" and so on.
+mutants: $(READY)
+	$(BIN)/python -m pip install --quiet --group mutants
+	$(BIN)/python scripts/mutants.py $(ARGS)
 
 # Installed again only when pyproject.toml changes.
 $(READY): pyproject.toml
