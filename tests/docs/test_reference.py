@@ -3,15 +3,30 @@
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
-from pathlib import Path
+from dataclasses import MISSING, Field, fields, is_dataclass
+from enum import Enum
 
+from pytest_mtp.core.profile import FlagSet, Gate, MeasureTable, Profile, PromptClass, ServerTable
+from pytest_mtp.core.request_table import RequestTable
+from pytest_mtp.core.served_tables import BuildTable, ModelTable, PhantomTable, SourceTable
 from pytest_mtp.core.suite_table import SuiteTable
-from pytest_mtp.option_table import OPTIONS
+from pytest_mtp.runtime.profiles import load_profile
+from tests.docs.documented import DOCS
 
-DOCS = Path(__file__).parents[2] / "docs"
-SWITCHES = {"--mtp", "--mtp-gpu"}
-"""Which say whether anything is measured, and are no rows of OPTIONS."""
+TABLES = {
+    "source": SourceTable,
+    "build": BuildTable,
+    "model": ModelTable,
+    "model.phantom": PhantomTable,
+    "server": ServerTable,
+    "request": RequestTable,
+    "measure": MeasureTable,
+    "gates": Gate,
+    "flag_sets": FlagSet,
+    "classes": PromptClass,
+}
+NAMED = {"flag_sets", "classes"}
+"""Of which a profile has several, each with a name."""
 
 
 def section(file: str, title: str) -> str:
@@ -39,9 +54,42 @@ def test_every_key_of_the_further_suites_is_in_the_table_with_its_default() -> N
     assert documented_keys() == dict(keys(SuiteTable()))
 
 
-def test_every_option_has_a_row_and_no_row_is_of_an_option_that_is_gone() -> None:
-    rows = "\n".join(line for line in section("reference.md", "Options").splitlines() if line.startswith("| `--mtp"))
-    assert set(re.findall(r"--mtp[a-z-]*", rows)) == {option.flag for option in OPTIONS} | SWITCHES
+def documented_profile() -> dict[str, object]:
+    """Key and default of each row of a profile's keys; what must be said has none."""
+    row = re.compile(r"^\| `([\w.]+)` \| (?:`([^`]*)`|(none|build's own))? *\|", re.MULTILINE)
+    found = row.findall(section("profiles.md", "Every key"))
+    return {
+        key: tomllib.loads(f"it = {text}")["it"] if text else (None if none else MISSING) for key, text, none in found
+    }
+
+
+def profile_keys(table: object, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Key and default of what a profile may say, as TOML has it."""
+    for one in fields(table):  # type: ignore[arg-type]
+        below, name = TABLES.get(f"{prefix}{one.name}"), f"{prefix}{one.name}"
+        if below is not None:
+            yield from profile_keys(below, f"{name}.NAME." if name in NAMED else f"{name}.")
+        elif name != "suites":
+            yield name, default(one)
+
+
+def default(one: Field[object]) -> object:
+    value = one.default_factory() if one.default_factory is not MISSING else one.default
+    value = value.value if isinstance(value, Enum) else value
+    return list(value) if isinstance(value, tuple) else value
+
+
+def test_every_key_of_a_profile_is_in_the_table_with_its_default() -> None:
+    assert documented_profile() == dict(profile_keys(Profile))
+
+
+def test_the_tutorials_numbers_are_those_of_its_profile() -> None:
+    row = re.compile(r"\| ([0-9.]+) to ([0-9.]+) \| `(\w+)` \| ([0-9.]+) \|$", re.MULTILINE)
+    found = row.findall(section("tutorial.md", "Its numbers"))
+    told = {name: (float(low), float(high), float(floor)) for low, high, name, floor in found}
+    profile = load_profile("rtx3090-qwen3.6-27b")
+    held = {one.name: (one.reference.low, one.reference.high, one.floor) for one in profile.classes if one.reference}
+    assert told == {name: held[name] for name in ("greeting", "python_game")}
 
 
 def test_every_suite_has_a_row_with_the_command_that_asks_it() -> None:
@@ -53,18 +101,3 @@ def test_every_suite_has_a_row_with_the_command_that_asks_it() -> None:
         f"pytest --mtp suites/{name}" in line or "pytest-mtp tune" in line
         for name, line in zip((line.split("`")[1] for line in rows), rows, strict=True)
     )
-
-
-def test_every_link_between_the_pages_leads_somewhere() -> None:
-    pages = (*DOCS.glob("*.md"), DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md")
-    links = [(page, link) for page in pages for link in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text())]
-    assert [f"{page.name}: {link}" for page, link in links if not leads(page, link)] == []
-
-
-def leads(page: Path, link: str) -> bool:
-    path, _, anchor = link.partition("#")
-    target = page.parent / path if path else page
-    if not target.exists() or not anchor:
-        return target.exists()
-    titles = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
-    return anchor in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
