@@ -8,7 +8,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md")), *ROOT.glob("examples/*/README.md"))
+PAGES = (
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "baselines/README.md")),
+    *sorted(DOCS.glob("*.md")),
+    *ROOT.glob("examples/*/README.md"),
+)
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(r"(^|\s)#.*$", re.MULTILINE)

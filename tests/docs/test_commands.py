@@ -64,6 +64,7 @@ NOT_RUN: Mapping[tuple[str, ...], str] = {
 
 RUN: Mapping[tuple[str, ...], tuple[int, ...]] = {
     ("pytest-mtp", "compare", "monday.json"): (0, 17),
+    ("pytest-mtp", "baseline", "show"): (0,),
     ("pytest-mtp", "doctor"): (0, 1),  # 1 on a machine that lacks a card
     ("pytest-mtp", "fleet", "plan"): (0,),
     ("pytest-mtp", "history"): (0,),
