@@ -66,7 +66,7 @@ BOUNDS = {"head": Bound(limit=1.6, most=True), "growth": Bound(limit=1.6, most=T
 
 def test_memory_is_the_mtp_arms_peak_over_plains_and_its_own_end_over_its_start() -> None:
     found = study(Suite.MEMORY, {"gate": held({Arm.PLAIN: {"rss_bytes": PLAIN}, Arm.MTP: {"rss_bytes": MTP}})}, BOUNDS)
-    assert told(found) == {"peak process memory": (100, 150, 1.5), "process memory of mtp": (80, 120, 1.5)}
+    assert told(found) == {"peak process memory": (100, 150, 1.5), "process memory, mtp": (80, 120, 1.5)}
     assert found.verdict.outcome is Outcome.PASS
 
 

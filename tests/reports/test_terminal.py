@@ -111,9 +111,9 @@ def test_a_ratio_without_a_bound_has_no_verdict() -> None:
 
 def test_the_name_of_a_ratio_is_told_whole_in_a_line_of_its_own_where_it_is_long() -> None:
     study = latency()
-    long = replace(study, results=(replace(study.results[0], name="process memory of mtp, first to last"),))
+    long = replace(study, results=(replace(study.results[0], name="process memory, mtp, first to last"),))
     text = shown(long)
-    assert text[text.index("process memory of mtp, first to last") + 1].split()[:3] == ["10", "->", "15"]
+    assert text[text.index("process memory, mtp, first to last") + 1].split()[:3] == ["10", "->", "15"]
 
 
 def test_ratios_of_other_sides_stand_under_a_head_of_their_own() -> None:

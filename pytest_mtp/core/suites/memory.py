@@ -58,7 +58,7 @@ def _of_kind(campaign: Campaign, kind: str) -> list[Quantity]:
     starts, ends = ([getattr(one, edge) for one in told[Arm.MTP]] for edge in ("start", "end"))
     return [
         _ratio(f"peak {_NAMES[kind]}", "head", plain, mtp),
-        _ratio(f"{_NAMES[kind]} of mtp", "growth", starts, ends, ("first request", "last request")),
+        _ratio(f"{_NAMES[kind]}, mtp", "growth", starts, ends, ("first request", "last request")),
     ]
 
 

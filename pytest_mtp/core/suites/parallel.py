@@ -48,7 +48,7 @@ def evidence(study: Study) -> Evidence:
     """Throughput of both arms, tokens per step of every class at once over alone, and whose text is whose."""
     alone, together = (one.campaign for one in study.variants)
     throughput = in_turn(
-        "throughput", "throughput", "tokens/s", *(_throughput(together, arm) for arm in (Arm.PLAIN, Arm.MTP))
+        "throughput", "throughput", "tok/s", *(_throughput(together, arm) for arm in (Arm.PLAIN, Arm.MTP))
     )
     return Evidence(quantities=(throughput, *_drafts(alone, together)), checks=(_texts(alone, together),))
 
@@ -56,7 +56,7 @@ def evidence(study: Study) -> Evidence:
 def _drafts(alone: Campaign, together: Campaign) -> Iterator[Quantity]:
     for name in together.classes if drafts_told(alone) and drafts_told(together) else ():
         taus = [of_arm(one, Arm.MTP, lambda sample: sample.timings.tau, (name,)) for one in (alone, together)]
-        yield in_turn(f"tokens/step of {name}", "drafts", "", *taus, sides=("alone", "at once"))
+        yield in_turn(f"tokens/step, {name}", "drafts", "", *taus, sides=("alone", "at once"))
 
 
 def _throughput(campaign: Campaign, arm: Arm) -> Estimate:
