@@ -52,6 +52,13 @@ def at_the_gate(document: str) -> str:
         return _done(cell)
 
 
+def at_the_gate_unless_broken(document: str) -> str:
+    """The same; on a box whose name begins with ``broken`` what a cell says that could not be measured."""
+    if os.environ[BOX].startswith("broken"):
+        return encoded(_result(_cell(document), status=1)).decode()
+    return at_the_gate(document)
+
+
 def reporting(document: str) -> str:
     """No measurement: the report of another one, at once."""
     cell, report = _cell(document), (_folder() / REPORT).read_text(encoding="utf-8")
@@ -126,7 +133,9 @@ def _cell(document: str) -> Cell:
 
 
 def _done(cell: Cell) -> str:
+    return encoded(_result(cell, status=0)).decode()
+
+
+def _result(cell: Cell, status: int) -> CellResult:
     at = now()
-    return encoded(
-        CellResult(cell=cell.id, status=0, report=None, started_at=at, ended_at=at, worker="", said="")
-    ).decode()
+    return CellResult(cell=cell.id, status=status, report=None, started_at=at, ended_at=at, worker="", said="")

@@ -124,6 +124,11 @@ class CellResult:
         """DONE, or LOST where no node finished it."""
         return State.LOST if self.status == UNDECIDED and self.report is None else State.DONE
 
+    @property
+    def in_vain(self) -> bool:
+        """Whether it was given to a box and nothing was measured there."""
+        return self.report is None and self.status != 0
+
 
 def lost(one: Cell, why: str, *, worker: str, started_at: str, ended_at: str) -> CellResult:
     """The result of a cell whose node went away: no answer, never a loss of speed."""

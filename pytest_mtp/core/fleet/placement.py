@@ -1,7 +1,7 @@
 """Which waiting cell goes to which box: one cell per card at once, and never again to a box that lost it."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_mtp.core.fleet.cell import Cell
@@ -82,10 +82,13 @@ def capacity_of(boxes: Iterable[Box]) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def placed(orders: Iterable[Order], boxes: Sequence[Box]) -> tuple[tuple[Order, Box], ...]:
+def placed(
+    orders: Iterable[Order], boxes: Sequence[Box], doubted: Collection[str] = frozenset()
+) -> tuple[tuple[Order, Box], ...]:
     """What can start now, in the given order; the others wait for a card.
 
     A box that is called as the cell's machine alone has it, while it is there: its baseline is of that machine.
+    One that is named in ``doubted`` has only what no other box could take, busy or not.
     """
     idle: dict[str, list[Box]] = defaultdict(list)
     for box in boxes:
@@ -93,11 +96,13 @@ def placed(orders: Iterable[Order], boxes: Sequence[Box]) -> tuple[tuple[Order, 
             idle[kind] += [box] * box.free(kind)
     room = {box.address: box.room for box in boxes}
     homes = {(kind, box.name) for box in boxes for kind in box.cards}
+    trusted = [box for box in boxes if box.name not in doubted]
     found = []
     for order in orders:
         cards = idle[order.cell.kind]
         fit = (box for box in cards if room[box.address] > 0 and order.fits(box))
-        card = next((box for box in fit if not _elsewhere(order, box, homes)), None)
+        own = (box for box in fit if not _elsewhere(order, box, homes))
+        card = next((box for box in own if box.name not in doubted or _alone(order, box, trusted)), None)
         if card is not None:
             cards.remove(card)
             room[card.address] -= 1
@@ -118,3 +123,8 @@ def _elsewhere(order: Order, box: Box, homes: Container[tuple[str, str]]) -> boo
     """Whether a box of its own name is there for it, which is not this one."""
     machine, lost_on = order.cell.machine, {one.box for one in order.losses}
     return machine not in {box.name, *lost_on} and (order.cell.kind, machine) in homes
+
+
+def _alone(order: Order, box: Box, trusted: Iterable[Box]) -> bool:
+    """Whether a box that is in doubt is the only one for it: as its own machine, or since no trusted one fits."""
+    return box.name == order.cell.machine or not any(order.fits(one) for one in trusted)

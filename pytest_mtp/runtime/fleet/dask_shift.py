@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_mtp.core.fleet.cell import Cell, CellResult, State, lost
 from pytest_mtp.core.fleet.placement import MOST_LOSSES, Box, Order, homeless, placed
+from pytest_mtp.core.fleet.repute import Repute
 from pytest_mtp.core.run_report import migrated
 from pytest_mtp.errors import InputError, MtpError
 from pytest_mtp.runtime.fleet.cell_run import now
@@ -74,6 +75,7 @@ class Shift:
     _tries: dict[str, int] = field(default_factory=dict)
     _homeless_since: dict[str, float] = field(default_factory=dict)
     _heartbeats: Heartbeats = field(default_factory=Heartbeats)
+    _repute: Repute = field(default_factory=Repute)
     _landed: "queue.SimpleQueue[str]" = field(default_factory=queue.SimpleQueue)
 
     def results(self, cells: Sequence[Cell]) -> Iterator[CellResult]:
@@ -149,6 +151,7 @@ class Shift:
     def _lose(self, key: str, why: str) -> None:
         """Have the cell run on a twin."""
         flight = self._flying.pop(key)
+        self._repute.note(flight.box, in_vain=True)
         self._forget([key])
         # It has waited already, so it is the next.
         self._waiting = {flight.order.cell.id: flight.order.lost(flight.box, why), **self._waiting}
@@ -169,7 +172,7 @@ class Shift:
     def _place(self, boxes: Sequence[Box]) -> None:
         """Send what finds a card, to that one alone."""
         sent: dict[str, Future[str]] = {}
-        for order, box in placed(self._waiting.values(), boxes):
+        for order, box in placed(self._waiting.values(), boxes, self._repute.doubted):
             cell = order.cell
             del self._waiting[cell.id]
             key = _key(self.run_name, cell.id, self._tries.get(cell.id, 0))
@@ -201,7 +204,7 @@ class Shift:
                 self._lose(key, str(error))
                 continue
             over.append(key)
-            del self._flying[key]
+            self._repute.note(self._flying.pop(key).box, in_vain=result.in_vain)
             yield result
         self._forget(over)
 

@@ -44,6 +44,28 @@ def test_a_cell_goes_to(orders: list[Order], boxes: list[Box], expected: list[tu
     assert names(orders, boxes) == expected
 
 
+@pytest.mark.parametrize(
+    ("orders", "boxes", "expected"),
+    [
+        ([order("1"), order("2")], [box("bad"), box("y")], [("1", "y")]),
+        # One that is busy now will be free.
+        ([order("1")], [box("bad"), box("y", taken=1)], []),
+        # Nobody else is there, or none that may have it.
+        ([order("1")], [box("bad")], [("1", "bad")]),
+        ([order("1")], [box("bad"), box("y", kind="B")], [("1", "bad")]),
+        ([order("1", lost_on=("y",))], [box("bad"), box("y")], [("1", "bad")]),
+        ([order("1")], [box("bad"), box("worse")], [("1", "bad")]),
+        # Its baseline is of that machine.
+        ([order("bad")], [box("bad"), box("y")], [("bad", "bad")]),
+    ],
+)
+def test_a_box_in_doubt_has_only_what_no_other_could_take(
+    orders: list[Order], boxes: list[Box], expected: list[tuple[str, str]]
+) -> None:
+    found = placed(orders, boxes, {"bad", "worse"})
+    assert [(one.cell.machine, where.name) for one, where in found] == expected
+
+
 def test_what_no_box_could_ever_take_is_homeless() -> None:
     busy, other = box("x", taken=1), box("y", kind="B")
     waits, lost, absent = order("1"), order("2", lost_on=("x",)), order("3", kind="C")

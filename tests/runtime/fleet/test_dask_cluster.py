@@ -19,9 +19,20 @@ from pytest_mtp.errors import FleetError, SettingsError
 from pytest_mtp.runtime.fleet import dask_cluster
 from pytest_mtp.runtime.fleet.dask_cluster import Certificates, DaskCluster
 from pytest_mtp.runtime.fleet.dask_shift import Patience
-from tests.laboratory.acts import as_cpu, at_once, at_the_gate, gate_of, lacking, overlaps, raising, spans
+from tests.laboratory.acts import (
+    as_cpu,
+    at_once,
+    at_the_gate,
+    at_the_gate_unless_broken,
+    gate_of,
+    lacking,
+    overlaps,
+    raising,
+    spans,
+)
 from tests.laboratory.boxes import ROOT, Cluster, cluster
 from tests.runtime.fleet.cells import cell_of, hangs, server_that
+from tests.waiting import until
 
 pytest.importorskip("distributed", reason="the extra fleet is not installed")
 
@@ -217,6 +228,22 @@ def test_a_cell_that_does_not_end_in_time_is_given_to_a_twin(fleet: Fleet) -> No
     assert "long after its time it had sent nothing" in result.said
     assert len({box for state, box in run.of(cell) if state is State.RUNNING}) == 2
     assert gate.exists()
+
+
+def test_a_broken_box_does_not_eat_the_cells_of_its_kind(fleet: Fleet) -> None:
+    fleet.start("broken", "sound")
+    cells = cells_of(fleet.kind, 6)
+    gates = {cell.id: fleet.gate(cell) for cell in cells[:2]}
+    run = Run(fleet.executor(act=at_the_gate_unless_broken), cells)
+
+    def given_to(name: str) -> list[str]:
+        return [cell for cell, state, box in run.told if (state, box) == (State.RUNNING, f"{name} {fleet.kind}")]
+
+    until(lambda: len(given_to("sound")) == 1 and len(given_to("broken")) == 2, "the broken box had two cells")
+    with held(gates[given_to("sound")[0]]):
+        pass
+    ends = [(one.status, one.worker.partition(" ")[0]) for one in run.results().values()]
+    assert sorted(ends) == [(0, "sound")] * 4 + [(1, "broken")] * 2
 
 
 def test_what_no_box_can_do_is_lost_and_its_words_are_kept(fleet: Fleet) -> None:
