@@ -1,12 +1,12 @@
 """Unpack what was downloaded, inside one folder and nowhere else."""
 
 import stat
-import tarfile
 import zipfile
 import zlib
 from pathlib import Path
 
 from pytest_mtp.errors import SourceError
+from pytest_mtp.runtime.sources.tarballs import tarfile
 
 _BROKEN = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error)
 

@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pytest_mtp.errors import SourceError
 from pytest_mtp.runtime.cache import Cache
 from pytest_mtp.runtime.child import Finished, run_text, trusted_environment
 from pytest_mtp.runtime.progress import Progress
+from pytest_mtp.runtime.sources.tarballs import tarfile
 
 _TREE = "llama.cpp"
 _TAIL_LINES = 5
